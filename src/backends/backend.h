@@ -1,0 +1,118 @@
+// Backend and Ops: what a device must offer.
+//
+// Models call Ops eagerly, in order of effect; Backend::run brackets a step. The CPU calls the
+// program, CUDA captures and replays it, PJRT traces and compiles it. So a program must be pure:
+// it may not read a computed value on the host, and its shapes depend on the batch's shapes only.
+//
+// Every result for a token depends on that token and its context alone, bit for bit: not on the
+// batch it runs in, how its prompt is chunked, nor the number of threads. Reductions are split at
+// fixed places.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backends/batch.h"
+#include "backends/params.h"
+#include "core/result.h"
+#include "core/tensor.h"
+#include "quant/weight.h"
+
+namespace matador {
+
+// Tensors that Ops return live until the next Backend::run. No operation changes its inputs,
+// except those that say "in place".
+class Ops {
+ public:
+  virtual ~Ops() = default;
+
+  // Every backend implements these.
+  // Rows of `table` by token id, times `scale`: [num_tokens, table.cols].
+  virtual Tensor embed(const Weight& table, const Batch& batch, float scale) = 0;
+  // x W^T + bias: [x.rows, w.rows].
+  virtual Tensor linear(const Tensor& x, const Weight& w) = 0;
+  virtual Tensor norm(const Tensor& x, const Norm& norm, const Weight& w) = 0;
+  // x + scale * y.
+  virtual Tensor add(const Tensor& x, const Tensor& y, float scale) = 0;
+  virtual Tensor multiply(const Tensor& x, const Tensor& y) = 0;
+  virtual Tensor activate(const Tensor& x, Act act) = 0;
+  // In place: rotates each head of `head_dim` features.
+  virtual void rope(Tensor& heads, int32_t head_dim, const Rope& rope, const Batch& batch) = 0;
+  // In place on the cache.
+  virtual void store_kv(const KvLayer& kv, const Tensor& k, const Tensor& v,
+                        const Batch& batch) = 0;
+  // [num_tokens, num_heads * head_dim]; the step's own k and v are already stored.
+  virtual Tensor attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
+                        const Batch& batch) = 0;
+  // The rows of x with these indices.
+  virtual Tensor take(const Tensor& x, std::span<const int32_t> rows) = 0;
+  // factor * softcap(x): softcap 0 means none. f32, for logits.
+  virtual Tensor scale_logits(const Tensor& x, float factor, float softcap) = 0;
+
+  // Fused forms. The defaults compose the operations above; override where the device has better.
+  // linear(x, w) for several w at once: one pass over x.
+  virtual std::vector<Tensor> linears(const Tensor& x, std::span<const Weight* const> weights);
+  // act(gate) * up.
+  virtual Tensor gated(const Tensor& gate, const Tensor& up, Act act);
+  // {norm(x + y), x + y}.
+  virtual std::pair<Tensor, Tensor> add_norm(const Tensor& x, const Tensor& y, const Norm& norm,
+                                             const Weight& w);
+};
+
+// Shapes of a step, for backends that keep a compiled or captured program per shape.
+struct StepKey {
+  uint32_t tokens = 0;
+  uint32_t sequences = 0;
+  auto operator<=>(const StepKey&) const = default;
+};
+using Program = std::function<void(Ops&)>;
+
+// A block of device memory, zero-filled; freed with the object.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual void* data() const = 0;
+  virtual size_t size() const = 0;
+};
+
+struct DeviceInfo {
+  std::string name;           // "cpu (avx512-vnni, 2 threads)"
+  uint64_t memory_total = 0;  // bytes
+  uint64_t memory_free = 0;
+};
+
+// A matrix on the host, as a checkpoint stores it.
+struct HostWeight {
+  const Format* format = nullptr;
+  int64_t rows = 0, cols = 0;
+  const std::byte* data = nullptr;
+  std::shared_ptr<const void> owner;
+  std::vector<float> bias;  // empty: none
+  Precision precision = Precision::exact;
+  bool is_table = false;  // also read by row (embed)
+};
+
+// One per device. Used by one thread at a time (the engine's), except `info`.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual DeviceInfo info() const = 0;
+  // Brings a weight to the device, repacked if that helps the kernels. Throws when out of memory.
+  virtual Weight load(HostWeight weight) = 0;
+  virtual std::unique_ptr<Buffer> allocate(size_t bytes) = 0;
+  // Bytes of one block of a KV layer with these dimensions (fills kv.block_bytes).
+  virtual int64_t kv_block_bytes(const KvLayer& kv) const = 0;
+  virtual void copy(void* to, const void* from, size_t bytes) = 0;  // both on the device
+  // Once a step, before run: whatever all layers share (rope tables, attention schedule).
+  virtual void plan(const Batch& batch) = 0;
+  virtual void run(StepKey key, const Program& program) = 0;
+  // An f32 tensor of the last run, row after row, on the host; valid until the next run.
+  virtual std::span<const float> to_host(const Tensor& tensor) = 0;
+};
+
+}  // namespace matador

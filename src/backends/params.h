@@ -1,0 +1,75 @@
+// Parameters of the operations: values that descriptions (nn/, models/) contain and backends read.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace matador {
+
+// Normalises each row, or each run of `group` features in it (per-head norms).
+struct Norm {
+  enum class Kind : uint8_t { none, rms, layer };
+  Kind kind = Kind::none;
+  float eps = 1e-6F;
+  float weight_offset = 0;  // 1 for the Gemma family: y = x_hat * (1 + w)
+  int32_t group = 0;        // features a group; 0 means the whole row
+
+  explicit operator bool() const { return kind != Kind::none; }
+};
+
+enum class Act : uint8_t { silu, gelu, gelu_tanh, relu };
+
+// Rotary position embedding on the first `dim` features of each head.
+// Sources: RoFormer (arXiv 2104.09864); scalings as in transformers' modeling_rope_utils.
+struct Rope {
+  enum class Scaling : uint8_t { none, linear, dynamic, yarn, llama3, longrope };
+  int32_t dim = 0;
+  bool interleaved = false;  // pairs (0,1),(2,3)... instead of (0,dim/2),(1,dim/2+1)...
+  float theta = 10000;
+  Scaling scaling = Scaling::none;
+  float factor = 1;
+  int32_t original_max_position = 0;    // dynamic, yarn, llama3, longrope
+  float attention_factor = 1;           // multiplies cos and sin; resolved by the description
+  float beta_fast = 32, beta_slow = 1;  // yarn
+  bool truncate = true;                 // yarn: round the correction range
+  float low_freq_factor = 1, high_freq_factor = 4;  // llama3
+  std::vector<float> short_factor, long_factor;     // longrope, [dim / 2]
+  std::vector<float> freq_factors;                  // divisors of the frequencies (GGUF), [dim / 2]
+
+  // True where the frequencies depend on rope_lengths: cached blocks of such a model are only
+  // reusable between requests of the same length class (see length_class).
+  bool depends_on_length() const {
+    return scaling == Scaling::dynamic || scaling == Scaling::longrope;
+  }
+  // Requests with equal classes have equal frequencies.
+  int32_t length_class(int32_t rope_length) const;
+  // The angle per position of each pair, [dim / 2].
+  std::vector<float> frequencies(int32_t rope_length) const;
+};
+
+// softmax(softcap(scale * q k)) v over the cached context.
+struct Attend {
+  int32_t num_heads = 0;
+  int32_t num_kv_heads = 0;
+  int32_t head_dim = 0;
+  float scale = 1;
+  float softcap = 0;   // 0: none; else softcap * tanh(score / softcap)
+  int32_t window = 0;  // 0: none; else a token sees itself and the window - 1 before it
+};
+
+// The state of one attention layer in the paged cache. A block holds `block_size` tokens in
+// `block_bytes` bytes; how they lie inside a block is the backend's business.
+enum class KvType : uint8_t { f32, f16, bf16 };
+struct KvLayer {
+  void* blocks = nullptr;
+  int64_t block_bytes = 0;
+  int32_t num_blocks = 0;
+  int32_t block_size = 0;
+  int32_t num_kv_heads = 0;
+  int32_t head_dim = 0;
+  KvType type = KvType::f32;
+};
+constexpr int64_t bytes_of(KvType type) { return type == KvType::f32 ? 4 : 2; }
+
+}  // namespace matador

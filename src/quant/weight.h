@@ -1,0 +1,34 @@
+// Weight: one matrix of a model in a backend's memory, in some format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "quant/format.h"
+
+namespace matador {
+
+// How precisely a linear layer treats its input.
+enum class Precision : uint8_t {
+  exact,  // float32 activations, whatever the weight's format
+  fast,   // what the format's kernels like best: int8 blocks for quantised weights, bf16 for bf16
+};
+
+struct Weight {
+  const Format* format = nullptr;
+  int64_t rows = 0;  // out_features, vocabulary size, or 1 for a vector
+  int64_t cols = 0;  // in_features; a multiple of format->block_values
+  // rows * format->bytes(cols) bytes, row after row, unless `packed` is set.
+  const std::byte* data = nullptr;
+  std::shared_ptr<const void> owner;   // keeps `data` alive: a mapped file or an allocation
+  std::shared_ptr<const void> packed;  // the backend's own layout; only it knows the type
+  const float* bias = nullptr;         // [rows], or null
+  std::shared_ptr<const void> bias_owner;
+  Precision precision = Precision::exact;
+
+  explicit operator bool() const { return format != nullptr; }
+  int64_t row_bytes() const { return format->bytes(cols); }
+};
+
+}  // namespace matador

@@ -19,6 +19,11 @@ endif()
 
 function(matador_room name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  if(NOT sources)  # nothing but headers
+    add_library(matador_${name} INTERFACE)
+    target_link_libraries(matador_${name} INTERFACE matador_options ${ARGN})
+    return()
+  endif()
   add_library(matador_${name} STATIC ${sources})
   target_link_libraries(matador_${name} PUBLIC matador_options ${ARGN})
 endfunction()

@@ -39,11 +39,12 @@ inline Error unsupported(std::string message) {
   return {ErrorCode::unsupported, std::move(message)};
 }
 
-template <class T>
+// A room whose errors say more than Error brings its own E, which has a `message` too.
+template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
-  Result(Error error) : value_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(E error) : value_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return value_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -66,10 +67,10 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  const Error& error() const { return std::get<1>(value_); }
+  const E& error() const { return std::get<1>(value_); }
 
  private:
-  std::variant<T, Error> value_;
+  std::variant<T, E> value_;
 };
 
 // The Result of something that has no value.

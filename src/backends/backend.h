@@ -25,8 +25,8 @@
 
 namespace matador {
 
-// Tensors that Ops return live until the next Backend::run. No operation changes its inputs,
-// except those that say "in place".
+// Tensors that Ops return live until the next Backend::run or release_except. No operation changes
+// its inputs, except those that say "in place".
 class Ops {
  public:
   virtual ~Ops() = default;
@@ -62,6 +62,11 @@ class Ops {
   // {norm(x + y), x + y}.
   virtual std::pair<Tensor, Tensor> add_norm(const Tensor& x, const Tensor& y, const Norm& norm,
                                              const Weight& w);
+
+  // A promise that lets a backend reuse memory within a step: of all tensors returned so far, only
+  // `live` will be read again. Models call it at least once a layer, so that a step's activations
+  // take the room of a sub-layer or two, not of the whole network.
+  virtual void release_except(std::span<const Tensor> live);
 };
 
 // Shapes of a step, for backends that keep a compiled or captured program per shape.

@@ -37,6 +37,7 @@ class Config {
   void set(std::string_view key, double value);
   void set(std::string_view key, bool value);
   void set(std::string_view key, const std::string& value);
+  void set(std::string_view key, const char* value) { set(key, std::string(value)); }
   void set(std::string_view key, const std::vector<double>& value);
   void set(std::string_view key, const std::vector<int64_t>& value);
   void set(std::string_view key, const std::vector<std::string>& value);

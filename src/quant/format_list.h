@@ -14,7 +14,9 @@
 namespace matador {
 
 template <class F>
-concept Encodable = requires(const float* in, typename F::Block& block) { F::encode(in, block); };
+concept Encodable = requires(const float* in, typename F::Block& block) {
+  F::encode(in, block);
+};
 
 template <class... Formats>
 struct FormatList {

@@ -16,9 +16,8 @@ struct Plain {
   MATADOR_DEVICE static void decode(const Block& block, float* out) {
     *out = static_cast<float>(block.value);
   }
-  MATADOR_DEVICE static void encode(const float* in, Block& block)
-    requires std::is_floating_point_v<T>
-  {
+  MATADOR_DEVICE static void encode(const float* in,
+                                    Block& block) requires std::is_floating_point_v<T> {
     block.value = *in;
   }
 };

@@ -13,8 +13,12 @@ struct BF16 {
   struct Block {
     BFloat16 value;
   };
-  MATADOR_DEVICE static void decode(const Block& block, float* out) { *out = to_float(block.value); }
-  MATADOR_DEVICE static void encode(const float* in, Block& block) { block.value = to_bfloat16(*in); }
+  MATADOR_DEVICE static void decode(const Block& block, float* out) {
+    *out = to_float(block.value);
+  }
+  MATADOR_DEVICE static void encode(const float* in, Block& block) {
+    block.value = to_bfloat16(*in);
+  }
 };
 
 }  // namespace matador::quant

@@ -13,7 +13,9 @@ struct F16 {
   struct Block {
     Half value;
   };
-  MATADOR_DEVICE static void decode(const Block& block, float* out) { *out = to_float(block.value); }
+  MATADOR_DEVICE static void decode(const Block& block, float* out) {
+    *out = to_float(block.value);
+  }
   MATADOR_DEVICE static void encode(const float* in, Block& block) { block.value = to_half(*in); }
 };
 

@@ -47,8 +47,7 @@ struct Q6_K {
     block.scale_unit = to_half(peak_of(steps, 16) / -128);
     const float unit = to_float(block.scale_unit);
     for (int sub = 0; sub < 16; ++sub) {
-      block.scales[sub] =
-          static_cast<int8_t>(nearest_of(steps[sub] * inverse_of(unit), -128, 127));
+      block.scales[sub] = static_cast<int8_t>(nearest_of(steps[sub] * inverse_of(unit), -128, 127));
     }
     for (int i = 0; i < values; ++i) {
       const float inverse = inverse_of(unit * static_cast<float>(block.scales[i / 16]));

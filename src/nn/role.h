@@ -1,0 +1,32 @@
+// Role: a weight as a sub-layer knows it. A checkpoint's own names for roles are the business of
+// weights/names.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "backends/params.h"
+#include "quant/weight.h"
+
+namespace matador {
+
+struct Role {
+  enum class Kind : uint8_t {
+    matrix,  // stays in the checkpoint's format
+    vector,  // norms: rows is 1; read as f32
+  };
+  std::string_view name;  // "q"; "attn.q" with the path's name before it
+  Kind kind = Kind::matrix;
+  int64_t rows = 0;
+  int64_t cols = 0;
+  bool bias = false;
+};
+
+// What a sub-layer is given when it is applied.
+struct Slot {
+  std::span<const Weight> weights;  // in the order of its roles()
+  const KvLayer* kv = nullptr;      // null where it keeps no state
+};
+
+}  // namespace matador

@@ -100,6 +100,9 @@ struct HostWeight {
   std::vector<float> bias;  // empty: none
   Precision precision = Precision::exact;
   bool is_table = false;  // also read by row (embed)
+  // `data` lies in a read-only file mapping: a backend that keeps a copy of its own may give the
+  // pages back, to be read again from the file where needed.
+  bool mapped = false;
 };
 
 // One per device. Used by one thread at a time (the engine's), except `info`.

@@ -46,6 +46,7 @@ struct Rope {
   int32_t length_class(int32_t rope_length) const;
   // The angle per position of each pair, [dim / 2].
   std::vector<float> frequencies(int32_t rope_length) const;
+  bool operator==(const Rope&) const = default;
 };
 
 // softmax(softcap(scale * q k)) v over the cached context.

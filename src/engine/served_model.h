@@ -34,6 +34,16 @@ struct ServedModel {
 // Opens, loads and starts the model at `path` (a folder, a .gguf file or an installed name).
 Result<std::unique_ptr<ServedModel>> load_served_model(const std::string& path,
                                                        const ServeOptions& options);
+
+// What a model says of text: all that `matador tokenize` and `inspect` need.
+struct ModelText {
+  std::shared_ptr<const Tokenizer> tokenizer;         // null: none
+  std::shared_ptr<const ChatTemplate> chat_template;  // null: none
+  std::string chat_template_error;                    // why there is none, if it failed to compile
+};
+// Of the model at `path` (as in load_served_model), without reading its weights.
+Result<ModelText> load_model_text(const std::string& path, const ServeOptions& options);
+
 // A name or path to what open_checkpoint takes: itself if it exists, else a model installed in
 // $MATADOR_MODELS or ~/.local/share/matador/models. The error lists what is installed.
 Result<std::string> resolve_model(const std::string& name_or_path);

@@ -1,0 +1,67 @@
+// matador serve: the OpenAI-compatible HTTP server.
+
+#include "server/server.h"
+
+#include <cstdio>
+
+#include "command.h"
+#include "options.h"
+
+namespace matador {
+
+namespace {
+
+struct ServeCommand {
+  ModelOptions model;
+  EngineFlags engine;
+  ServerOptions server;
+};
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+Status serve(const ServeCommand& command) {
+  auto served = load(command.model, command.engine);
+  if (!served) return served.error();
+  ServerOptions options = command.server;
+  if (options.served_model_names.empty()) options.served_model_names = {command.model.model};
+  options.handle_signals = true;
+  auto server = Server::start(**served, options);
+  if (!server) return server.error();
+  std::printf("matador: serving %s at http://%s:%d/v1\n",
+              joined(options.served_model_names).c_str(), options.host.c_str(), (*server)->port());
+  std::fflush(stdout);
+  (*server)->wait();
+  return {};
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Action& chosen) {
+  auto [command, options] =
+      add_command(app, chosen, "serve", "Serve a model by OpenAI's API", serve);
+  add_model_options(*command, options->model);
+  ServerOptions& server = options->server;
+  command->add_option("--host", server.host, "Address to listen on")->capture_default_str();
+  command->add_option("--port", server.port, "Port to listen on; 0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command->add_option("--served-model-name", server.served_model_names,
+                      "What requests may call the model; several are allowed (default: MODEL)");
+  command
+      ->add_option("--api-key", server.api_keys,
+                   "Requests must bear it as `Authorization: Bearer KEY`; several are allowed")
+      ->envname("MATADOR_API_KEY");
+  command
+      ->add_option("--allowed-origins", server.cors_origins,
+                   "Web origins that browsers may call from")
+      ->capture_default_str();
+  command->add_flag("--parse-special-tokens", server.parse_special_tokens_in_messages,
+                    "Control tokens spelled out in messages count as control tokens");
+  add_engine_options(*command, options->engine);
+}
+
+}  // namespace matador

@@ -46,8 +46,8 @@ Status generate(const GenerateOptions& options) {
 }  // namespace
 
 void add_generate(CLI::App& app, Action& chosen) {
-  auto [command, options] = add_command(
-      app, chosen, "generate", "Continue token ids; print {\"tokens\": [...]}", generate);
+  auto [command, options] = add_command(app, chosen, "generate",
+                                        "Continue token ids; print {\"tokens\": [...]}", generate);
   add_model_options(*command, options->model);
   add_tokens(*command, options->tokens);
   command->add_option("--max-tokens", options->max_tokens, "Tokens to generate at most")

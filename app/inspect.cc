@@ -121,13 +121,11 @@ nlohmann::ordered_json to_json(const FormatTotal& total) {
 }
 
 nlohmann::ordered_json to_json(const Report& report) {
-  nlohmann::ordered_json json = {{"path", report.checkpoint->path()},
-                                 {"architecture", report.architecture},
-                                 {"description", print(report.spec)},
-                                 {"num_parameters", report.total.values},
-                                 {"weight_bytes", report.total.bytes},
-                                 {"kv_bytes_per_token", report.kv_bytes_per_token},
-                                 {"max_position", report.spec.max_position}};
+  nlohmann::ordered_json json = {
+      {"path", report.checkpoint->path()},       {"architecture", report.architecture},
+      {"description", print(report.spec)},       {"num_parameters", report.total.values},
+      {"weight_bytes", report.total.bytes},      {"kv_bytes_per_token", report.kv_bytes_per_token},
+      {"max_position", report.spec.max_position}};
   for (const auto& [name, total] : report.formats) json["formats"][name] = to_json(total);
   json["chat_template"] = nullptr;
   if (report.text.chat_template) json["chat_template"] = report.text.chat_template->source();
@@ -160,7 +158,7 @@ void print_tensors(const Checkpoint& checkpoint) {
 void print_memory(const Report& report) {
   const int32_t longest = report.spec.max_position;
   const uint64_t cache = report.kv_bytes_per_token * static_cast<uint64_t>(longest);
-  std::printf("memory\n  weights %19.1f MiB\n  cache, a token %12.1f KiB (16-bit)\n", 
+  std::printf("memory\n  weights %19.1f MiB\n  cache, a token %12.1f KiB (16-bit)\n",
               mib(report.total.bytes), mib(report.kv_bytes_per_token) * 1024);
   std::printf("  cache, %d tokens %*.1f MiB\n  weights and that %10.1f MiB\n", longest,
               static_cast<int>(13 - std::to_string(longest).size()), mib(cache),
@@ -178,8 +176,8 @@ void print_template(const ModelText& text) {
 }
 
 void print_report(const Report& report) {
-  std::printf("%s: %s\n\n%s\n\n", report.checkpoint->path().c_str(),
-              report.architecture.c_str(), print(report.spec).c_str());
+  std::printf("%s: %s\n\n%s\n\n", report.checkpoint->path().c_str(), report.architecture.c_str(),
+              print(report.spec).c_str());
   std::printf("%-10s %9s %15s %15s\n", "format", "tensors", "values", "bytes");
   for (const auto& [name, total] : report.formats) print_row(name, total);
   print_row("total", report.total);

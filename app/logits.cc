@@ -118,8 +118,12 @@ Status logits(const LogitsOptions& options) {
   if (!path) return path.error();
   auto checkpoint = open_checkpoint(*path);
   if (!checkpoint) return checkpoint.error();
-  auto backend = make_cpu_backend({.threads = options.model.threads});
-  auto model = load_model(**checkpoint, *backend, {.precision = precision_of(options.model)});
+  CpuOptions cpu;
+  cpu.threads = options.model.threads;
+  auto backend = make_cpu_backend(cpu);
+  LoadOptions how;
+  how.precision = precision_of(options.model);
+  auto model = load_model(**checkpoint, *backend, how);
   if (!model) return model.error();
   if (Status valid = check_tokens(options.tokens, (*model)->info()); !valid) return valid;
 
@@ -142,10 +146,9 @@ Status logits(const LogitsOptions& options) {
 }  // namespace
 
 void add_logits(CLI::App& app, Action& chosen) {
-  auto [command, options] =
-      add_command(app, chosen, "logits",
-                  "Print {\"logits\": [[...], ...]}, one row for each token, in full precision",
-                  logits);
+  auto [command, options] = add_command(
+      app, chosen, "logits",
+      "Print {\"logits\": [[...], ...]}, one row for each token, in full precision", logits);
   add_model_options(*command, options->model);
   add_tokens(*command, options->tokens);
   command

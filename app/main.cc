@@ -24,8 +24,10 @@ void add_commands(CLI::App& app, Action& chosen) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(36);
   app.footer(
-      "MODEL is a folder with config.json and safetensors, a .gguf file, or the name of a model in\n"
-      "$MATADOR_MODELS (or ~/.local/share/matador/models). `matador COMMAND --help` tells the rest.");
+      "MODEL is a folder with config.json and safetensors, a .gguf file, or the name of a model "
+      "in\n"
+      "$MATADOR_MODELS (or ~/.local/share/matador/models). `matador COMMAND --help` tells the "
+      "rest.");
   add_run(app, chosen);
   add_serve(app, chosen);
   add_bench(app, chosen);

@@ -120,10 +120,11 @@ Status answer_once(Chat& chat, const RunOptions& options) {
 Status run(const RunOptions& options) {
   const bool interactive = options.prompt.empty() && is_terminal(STDIN_FILENO);
   std::optional<Interrupts> interrupts;
-  auto model = [&] {
-    if (interactive) interrupts.emplace();
-    return load(options.model, {.max_model_len = options.max_model_len, .max_num_seqs = 1});
-  }();
+  if (interactive) interrupts.emplace();
+  EngineFlags engine;
+  engine.max_model_len = options.max_model_len;
+  engine.max_num_seqs = 1;
+  auto model = load(options.model, engine);
   if (!model) return model.error();
   if ((*model)->tokenizer == nullptr) {
     return not_found(options.model.model + ": the model has no tokenizer");

@@ -1,11 +1,10 @@
 // matador serve: the OpenAI-compatible HTTP server.
 
-#include "server/server.h"
-
 #include <cstdio>
 
 #include "command.h"
 #include "options.h"
+#include "server/server.h"
 
 namespace matador {
 

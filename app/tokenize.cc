@@ -32,8 +32,7 @@ Result<std::shared_ptr<const Tokenizer>> load_tokenizer(const std::string& model
 Status tokenize(const TokenizeOptions& options) {
   auto tokenizer = load_tokenizer(options.model);
   if (!tokenizer) return tokenizer.error();
-  auto ids =
-      (*tokenizer)->encode(options.text, {.add_special_tokens = !options.no_special_tokens});
+  auto ids = (*tokenizer)->encode(options.text, {.add_special_tokens = !options.no_special_tokens});
   if (!ids) return ids.error();
   std::puts(dump_json({{"count", ids->size()}, {"tokens", *ids}}).c_str());
   return {};

@@ -14,7 +14,8 @@ namespace matador {
 struct Role {
   enum class Kind : uint8_t {
     matrix,  // stays in the checkpoint's format
-    vector,  // norms: rows is 1; read as f32
+    table,   // a matrix that is also read by row: embeddings
+    vector,  // norms: rows is 1; converted to f32
   };
   std::string_view name;  // "q"; "attn.q" with the path's name before it
   Kind kind = Kind::matrix;

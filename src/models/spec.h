@@ -1,0 +1,55 @@
+// The shape of a decoder as values: what loading, cache sizing, the interpreter and `inspect` all
+// read. How each shape of block is said:
+//   pre-norm      {{attn, in}}, {{mlp, in}}              Llama, Qwen
+//   sandwich      {{attn, in, out}}, {{mlp, in, out}}    Gemma 2 and 3
+//   parallel      {{attn, in}, {mlp, in}}                one residual, two paths
+//   post-norm     {{attn}, after}, {{mlp}, after}
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "nn/attention.h"
+#include "nn/mlp.h"
+
+namespace matador {
+
+using SubLayer = std::variant<Attention, Mlp>;
+
+// out(op(in(x))).
+struct Path {
+  std::string_view name;  // before the roles of its weights: "attn", "mlp"
+  Norm in = {};
+  SubLayer op;
+  Norm out = {};
+};
+
+// after(x + scale * the sum of paths(x)).
+struct Residual {
+  std::vector<Path> paths;
+  float scale = 1;
+  Norm after = {};
+};
+
+using Layer = std::vector<Residual>;
+
+struct DecoderSpec {
+  int32_t vocab_size = 0;
+  int32_t hidden_size = 0;
+  int32_t max_position = 0;
+  float embedding_factor = 1;
+  std::vector<Layer> layers;
+  Norm final_norm;
+  bool tied_head = false;  // the head is the embedding table
+  bool head_bias = false;
+  float logit_factor = 1;
+  float logit_softcap = 0;  // 0: none
+};
+
+// One paragraph; runs of equal layers are printed once.
+std::string print(const DecoderSpec& spec);
+
+}  // namespace matador

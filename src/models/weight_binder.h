@@ -1,0 +1,69 @@
+// WeightBinder: finds the tensor of every role of a model, checks them all, and only then loads.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/backend.h"
+#include "models/model.h"
+#include "nn/role.h"
+#include "weights/checkpoint.h"
+#include "weights/names.h"
+
+namespace matador {
+
+class WeightBinder {
+ public:
+  // Both must live until load().
+  WeightBinder(const Checkpoint& checkpoint, const Names& names);
+
+  // Asks for the weights of `roles`, called "prefix.role" ("role" where the prefix is empty).
+  // `targets` must stay where they are until load(), which fills them.
+  void bind(std::string_view prefix, int32_t layer, std::span<const Role> roles,
+            std::span<Weight> targets);
+  // The checkpoint may hold this role although the model has no use for it.
+  void ignore(std::string_view role);
+
+  // Everything that does not fit, at once: tensors that are missing, have another shape than the
+  // description asks for, or that nothing asked for.
+  Status check(std::string_view architecture) const;
+  // Only after a successful check().
+  void load(Backend& backend, const LoadOptions& options) const;
+
+  int64_t num_parameters() const;
+  uint64_t bytes() const;
+
+ private:
+  struct Request {
+    Role role;
+    const StoredTensor* weight = nullptr;
+    const StoredTensor* bias = nullptr;
+    int64_t first_row = 0;  // of a tensor that holds several roles
+    Weight* target = nullptr;
+  };
+  // A place a role may be, with the rows that lie before it and in all.
+  struct Candidate {
+    std::string tensor;
+    int64_t first_row = 0;
+    int64_t rows = 0;
+  };
+
+  std::vector<Candidate> candidates(std::string_view prefix, int32_t layer, const Role& role,
+                                    std::span<const Role> siblings) const;
+  Request locate(const Role& role, const std::vector<Candidate>& candidates);
+  const StoredTensor* use(const std::string& name, const std::vector<int64_t>& shape);
+  HostWeight host_weight(const Request& request, const LoadOptions& options) const;
+
+  const Checkpoint& checkpoint_;
+  const Names& names_;
+  std::vector<Request> requests_;
+  std::set<std::string, std::less<>> used_;
+  std::vector<std::string> missing_;
+  std::vector<std::string> misshapen_;
+};
+
+}  // namespace matador

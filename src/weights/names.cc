@@ -1,0 +1,89 @@
+#include "weights/names.h"
+
+#include <algorithm>
+
+namespace matador {
+namespace {
+
+std::vector<NameRule> huggingface_rules() {
+  return {
+      {{"embed"}, "model.embed_tokens"},
+      {{"final_norm"}, "model.norm"},
+      {{"head"}, "lm_head"},
+      {{"attn.in_norm"}, "model.layers.{}.input_layernorm"},
+      {{"attn.q"}, "model.layers.{}.self_attn.q_proj"},
+      {{"attn.k"}, "model.layers.{}.self_attn.k_proj"},
+      {{"attn.v"}, "model.layers.{}.self_attn.v_proj"},
+      {{"attn.out"}, "model.layers.{}.self_attn.o_proj"},
+      {{"attn.q_norm"}, "model.layers.{}.self_attn.q_norm"},
+      {{"attn.k_norm"}, "model.layers.{}.self_attn.k_norm"},
+      {{"mlp.in_norm"}, "model.layers.{}.post_attention_layernorm"},
+      {{"mlp.gate"}, "model.layers.{}.mlp.gate_proj"},
+      {{"mlp.up"}, "model.layers.{}.mlp.up_proj"},
+      {{"mlp.down"}, "model.layers.{}.mlp.down_proj"},
+  };
+}
+
+std::vector<NameRule> gguf_rules() {
+  return {
+      {{"embed"}, "token_embd"},
+      {{"final_norm"}, "output_norm"},
+      {{"head"}, "output"},
+      {{"attn.in_norm"}, "blk.{}.attn_norm"},
+      {{"attn.q"}, "blk.{}.attn_q"},
+      {{"attn.k"}, "blk.{}.attn_k"},
+      {{"attn.v"}, "blk.{}.attn_v"},
+      {{"attn.q", "attn.k", "attn.v"}, "blk.{}.attn_qkv"},
+      {{"attn.out"}, "blk.{}.attn_output"},
+      {{"attn.q_norm"}, "blk.{}.attn_q_norm"},
+      {{"attn.k_norm"}, "blk.{}.attn_k_norm"},
+      {{"attn.out_norm"}, "blk.{}.post_attention_norm"},
+      {{"mlp.in_norm"}, "blk.{}.ffn_norm"},
+      {{"mlp.gate"}, "blk.{}.ffn_gate"},
+      {{"mlp.up"}, "blk.{}.ffn_up"},
+      {{"mlp.gate", "mlp.up"}, "blk.{}.ffn_up"},
+      {{"mlp.down"}, "blk.{}.ffn_down"},
+      {{"mlp.out_norm"}, "blk.{}.post_ffw_norm"},
+  };
+}
+
+bool holds(const NameRule& rule, std::string_view role) {
+  return std::find(rule.roles.begin(), rule.roles.end(), role) != rule.roles.end();
+}
+
+bool share_a_role(const NameRule& a, const NameRule& b) {
+  return std::any_of(a.roles.begin(), a.roles.end(),
+                     [&](std::string_view role) { return holds(b, role); });
+}
+
+std::string with_layer(const std::string& tensor, int32_t layer) {
+  const size_t at = tensor.find("{}");
+  if (at == std::string::npos) return tensor;
+  return tensor.substr(0, at) + std::to_string(layer) + tensor.substr(at + 2);
+}
+
+}  // namespace
+
+Names::Names(NameStyle style, const std::vector<NameRule>& differences) {
+  if (style == NameStyle::gguf) {
+    rules_ = gguf_rules();
+    return;
+  }
+  rules_ = differences;
+  for (NameRule& rule : huggingface_rules()) {
+    const bool replaced =
+        std::any_of(differences.begin(), differences.end(),
+                    [&](const NameRule& other) { return share_a_role(rule, other); });
+    if (!replaced) rules_.push_back(std::move(rule));
+  }
+}
+
+std::vector<Names::Place> Names::places(std::string_view role, int32_t layer) const {
+  std::vector<Place> result;
+  for (const NameRule& rule : rules_) {
+    if (holds(rule, role)) result.push_back({with_layer(rule.tensor, layer), rule.roles});
+  }
+  return result;
+}
+
+}  // namespace matador

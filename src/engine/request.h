@@ -56,14 +56,14 @@ struct Event {
   int32_t choice = 0;
   // token
   int32_t token = -1;
-  std::optional<TokenLogprobs> logprobs;
+  std::optional<TokenLogprobs> logprobs = {};
   // prompt_done
   int32_t num_cached_tokens = 0;
-  std::vector<TokenLogprobs> prompt_logprobs;  // for prompt tokens 1.. where asked for
+  std::vector<TokenLogprobs> prompt_logprobs = {};  // for prompt tokens 1.. where asked for
   // finished
   FinishReason reason = FinishReason::stop;
   int32_t stop_token = -1;  // the stop or EOS token that ended it; it was sent as a token
-  std::string error;        // FinishReason::error
+  std::string error = {};   // FinishReason::error
 };
 
 // Receives a request's events, in order, on the engine's thread. Must not block or throw.

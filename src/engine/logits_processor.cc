@@ -1,0 +1,75 @@
+#include "engine/logits_processor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/logits.h"
+
+namespace matador {
+
+LogitsProcessor::LogitsProcessor(const SamplingParams& params, std::span<const int32_t> prompt,
+                                 std::vector<int32_t> stop_tokens)
+    : params_(&params),
+      stop_tokens_(std::move(stop_tokens)),
+      penalizes_(params.repetition_penalty != 1 || params.presence_penalty != 0 ||
+                 params.frequency_penalty != 0) {
+  if (params.repetition_penalty == 1) return;
+  for (int32_t token : prompt) count_of(token);
+}
+
+LogitsProcessor::Count& LogitsProcessor::count_of(int32_t token) {
+  auto [entry, fresh] = positions_.try_emplace(token, counts_.size());
+  if (fresh) counts_.push_back({token, 0});
+  return counts_[entry->second];
+}
+
+void LogitsProcessor::observe(int32_t token) {
+  ++num_generated_;
+  if (penalizes_) ++count_of(token).generated;
+}
+
+bool LogitsProcessor::is_stop(int32_t token) const {
+  return !bans_stops() && std::ranges::find(stop_tokens_, token) != stop_tokens_.end();
+}
+
+bool LogitsProcessor::active() const {
+  return penalizes_ || !params_->logit_bias.empty() || !params_->allowed_token_ids.empty() ||
+         !params_->bad_words.empty() || (bans_stops() && !stop_tokens_.empty());
+}
+
+void LogitsProcessor::process(std::span<const float> logits, std::span<const int32_t> tokens,
+                              std::span<float> out) const {
+  if (params_->allowed_token_ids.empty()) {
+    std::ranges::copy(logits, out.begin());
+  } else {
+    std::ranges::fill(out, kBanned);
+    for (int32_t token : params_->allowed_token_ids) out[token] = logits[token];
+  }
+  ban_words(tokens, out);
+  if (bans_stops()) {
+    for (int32_t token : stop_tokens_) out[token] = kBanned;
+  }
+  for (auto [token, bias] : params_->logit_bias) out[token] += bias;
+  if (penalizes_) penalize(out);
+}
+
+void LogitsProcessor::ban_words(std::span<const int32_t> tokens, std::span<float> out) const {
+  for (const std::vector<int32_t>& word : params_->bad_words) {
+    auto beginning = std::span(word).first(word.size() - 1);
+    if (beginning.size() > tokens.size()) continue;
+    if (std::ranges::equal(tokens.last(beginning.size()), beginning)) out[word.back()] = kBanned;
+  }
+}
+
+void LogitsProcessor::penalize(std::span<float> out) const {
+  for (const Count& count : counts_) {
+    float& logit = out[count.token];
+    float repetition = params_->repetition_penalty;
+    logit = logit > 0 ? logit / repetition : logit * repetition;
+    if (count.generated == 0) continue;
+    logit -= params_->frequency_penalty * static_cast<float>(count.generated);
+    logit -= params_->presence_penalty;
+  }
+}
+
+}  // namespace matador

@@ -1,0 +1,104 @@
+#include "engine/runner.h"
+
+#include <algorithm>
+
+namespace matador {
+
+Runner::Runner(const Model& model, Backend& backend, const KvCache& cache)
+    : model_(model), backend_(backend), cache_(cache), sampler_(model.info().vocab_size) {}
+
+StepOutput Runner::run(const Plan& plan) {
+  copy_blocks(plan);
+  const Batch batch = prepare(plan);
+  backend_.plan(batch);
+  Tensor logits;
+  StepKey key{static_cast<uint32_t>(batch.num_tokens()),
+              static_cast<uint32_t>(batch.num_sequences())};
+  backend_.run(key, [&](Ops& ops) { logits = model_.forward(ops, batch, cache_.layers()); });
+  return sample(plan, plan.num_rows > 0 ? backend_.to_host(logits) : std::span<const float>());
+}
+
+void Runner::copy_blocks(const Plan& plan) {
+  for (BlockCopy copy : plan.copies) {
+    for (const KvLayer& layer : cache_.layers().layers) {
+      auto* blocks = static_cast<std::byte*>(layer.blocks);
+      backend_.copy(blocks + copy.to * layer.block_bytes, blocks + copy.from * layer.block_bytes,
+                    static_cast<size_t>(layer.block_bytes));
+    }
+  }
+}
+
+Batch Runner::prepare(const Plan& plan) {
+  for (auto* array : {&token_ids_, &positions_, &rope_lengths_, &slots_, &query_start_,
+                      &context_lens_, &block_tables_, &logit_tokens_}) {
+    array->clear();
+  }
+  size_t stride = 0;
+  for (const Plan::Item& item : plan.items) {
+    stride = std::max(stride, item.sequence->table.blocks.size());
+  }
+  query_start_.push_back(0);
+  for (const Plan::Item& item : plan.items) add_item(item, static_cast<int32_t>(stride));
+  return {.token_ids = token_ids_,
+          .positions = positions_,
+          .rope_lengths = rope_lengths_,
+          .slots = slots_,
+          .query_start = query_start_,
+          .context_lens = context_lens_,
+          .block_tables = block_tables_,
+          .block_table_stride = static_cast<int32_t>(stride),
+          .block_size = cache_.block_size(),
+          .logit_tokens = logit_tokens_};
+}
+
+void Runner::add_item(const Plan::Item& item, int32_t table_stride) {
+  const Sequence& sequence = *item.sequence;
+  const std::vector<int32_t>& blocks = sequence.table.blocks;
+  const int32_t block_size = cache_.block_size();
+  const int32_t end = sequence.computed + item.count;
+  for (int32_t position = sequence.computed; position < end; ++position) {
+    token_ids_.push_back(sequence.tokens[position]);
+    positions_.push_back(position);
+    rope_lengths_.push_back(sequence.group.rope_length(position));
+    slots_.push_back(blocks[position / block_size] * block_size + position % block_size);
+  }
+  auto num_tokens = static_cast<int32_t>(token_ids_.size());
+  query_start_.push_back(num_tokens);
+  context_lens_.push_back(end);
+  block_tables_.insert(block_tables_.end(), blocks.begin(), blocks.end());
+  block_tables_.resize(context_lens_.size() * static_cast<size_t>(table_stride), 0);
+  for (int32_t row = 0; row < item.num_rows; ++row) {
+    logit_tokens_.push_back(num_tokens - item.num_rows + row);
+  }
+}
+
+StepOutput Runner::sample(const Plan& plan, std::span<const float> logits) {
+  StepOutput output;
+  auto vocab_size = static_cast<size_t>(model_.info().vocab_size);
+  auto row_at = [&](int32_t row) { return logits.subspan(row * vocab_size, vocab_size); };
+  for (const Plan::Item& item : plan.items) {
+    const Sequence& sequence = *item.sequence;
+    int32_t first = sequence.computed + item.count - item.num_rows;
+    for (int32_t i = 0; i < item.num_prompt_logprobs; ++i) {
+      output.prompt_logprobs.push_back(sampler_.logprobs(row_at(item.first_row + i),
+                                                         sequence.tokens[first + i + 1],
+                                                         *sequence.params().prompt_logprobs));
+    }
+  }
+  for (const Plan::Draw& draw : plan.draws) {
+    const Sequence& sequence = *draw.sequence;
+    const SequenceGroup& group = sequence.group;
+    const std::vector<int32_t>& tokens =
+        sequence.tokens.empty() ? group.request.prompt : sequence.tokens;
+    SamplingContext context{.params = sequence.params(),
+                            .processor = sequence.processor,
+                            .tokens = tokens,
+                            .seed = group.seed,
+                            .choice = sequence.choice,
+                            .position = static_cast<int32_t>(tokens.size()) - group.prompt_size()};
+    output.draws.push_back(sampler_.sample(row_at(draw.row), context));
+  }
+  return output;
+}
+
+}  // namespace matador

@@ -1,0 +1,39 @@
+// Runner: a Plan becomes a Batch, the Batch logits, the logits tokens. It owns the step's input
+// arrays, which are reused, so that a steady state allocates nothing here. One thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backends/backend.h"
+#include "engine/kv_cache.h"
+#include "engine/plan.h"
+#include "engine/sampler.h"
+#include "models/model.h"
+
+namespace matador {
+
+class Runner {
+ public:
+  // All must outlive it.
+  Runner(const Model& model, Backend& backend, const KvCache& cache);
+
+  // Throws what the backend throws; the state of the plan's sequences is then unknown.
+  StepOutput run(const Plan& plan);
+
+ private:
+  void copy_blocks(const Plan& plan);
+  Batch prepare(const Plan& plan);
+  void add_item(const Plan::Item& item, int32_t table_stride);
+  StepOutput sample(const Plan& plan, std::span<const float> logits);
+
+  const Model& model_;
+  Backend& backend_;
+  const KvCache& cache_;
+  Sampler sampler_;
+  std::vector<int32_t> token_ids_, positions_, rope_lengths_, slots_;
+  std::vector<int32_t> query_start_, context_lens_, block_tables_, logit_tokens_;
+};
+
+}  // namespace matador

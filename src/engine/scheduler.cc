@@ -1,0 +1,393 @@
+#include "engine/scheduler.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace matador {
+
+namespace {
+
+using State = Sequence::Status;
+
+std::vector<int32_t> stop_tokens_of(const SamplingParams& params, const SchedulerLimits& limits) {
+  std::vector<int32_t> stops = params.stop_token_ids;
+  if (!params.ignore_eos) {
+    stops.insert(stops.end(), limits.eos_token_ids.begin(), limits.eos_token_ids.end());
+  }
+  return stops;
+}
+
+Event finished(FinishReason reason, std::string error = "") {
+  Event event{.kind = Event::Kind::finished};
+  event.reason = reason;
+  event.error = std::move(error);
+  return event;
+}
+
+}  // namespace
+
+bool Scheduler::Order::operator()(const Sequence* a, const Sequence* b) const {
+  auto key = [](const Sequence& s) {
+    return std::tuple(s.group.request.priority, s.group.id, s.choice);
+  };
+  return key(*a) < key(*b);
+}
+
+Scheduler::Scheduler(BlockPool& blocks, SchedulerLimits limits)
+    : blocks_(blocks), limits_(std::move(limits)) {
+  CHECK(blocks_.num_blocks() >= blocks_.blocks_for(limits_.max_model_len));
+  // Every running sequence computes at least one token a step.
+  limits_.max_num_seqs = std::min(limits_.max_num_seqs, limits_.max_num_batched_tokens);
+}
+
+void Scheduler::add(RequestId id, Request request, uint64_t seed) {
+  auto owned = std::make_unique<SequenceGroup>();
+  SequenceGroup& group = *owned;
+  group.id = id;
+  group.request = std::move(request);
+  group.seed = seed;
+  if (limits_.length_class) group.length_class = limits_.length_class(group.prompt_size());
+  const Request& wanted = group.request;
+  LogitsProcessor processor(wanted.params, wanted.prompt, stop_tokens_of(wanted.params, limits_));
+  for (int32_t choice = 0; choice < wanted.n; ++choice) {
+    group.choices.push_back(std::make_unique<Sequence>(group, choice, processor));
+  }
+  group.num_unfinished = wanted.n;
+  groups_.emplace(id, std::move(owned));
+  wait(*group.choices[0]);
+}
+
+void Scheduler::cancel(RequestId id, int32_t choice) {
+  auto found = groups_.find(id);
+  if (found == groups_.end()) return;
+  for (auto& sequence : found->second->choices) {
+    if (choice < 0 || sequence->choice == choice)
+      finish(*sequence, finished(FinishReason::aborted));
+  }
+  forget_finished();
+}
+
+void Scheduler::finish_all(FinishReason reason, const std::string& error) {
+  for (auto& [id, group] : groups_) {
+    for (auto& sequence : group->choices) finish(*sequence, finished(reason, error));
+  }
+  forget_finished();
+}
+
+void Scheduler::fail(const std::string& error) {
+  for (const Plan::Item& item : plan_.items) {
+    finish(*item.sequence, finished(FinishReason::error, error));
+    // Choices that waited for this prompt share its fate.
+    for (auto& choice : item.sequence->group.choices) {
+      if (!choice->group.prompt_done) finish(*choice, finished(FinishReason::error, error));
+    }
+  }
+  forget_finished();
+}
+
+// ---- plan
+
+const Plan& Scheduler::plan() {
+  plan_.clear();
+  plan_running();
+  if (!plan_.preempted) plan_waiting();
+  stats_.steps += !plan_.empty();
+  return plan_;
+}
+
+void Scheduler::plan_running() {
+  for (size_t i = 0; i < running_.size(); ++i) {
+    Sequence& sequence = *running_[i];
+    auto later = static_cast<int32_t>(running_.size() - i) - 1;
+    int32_t count = affordable(sequence, limits_.max_num_batched_tokens - later);
+    while (!blocks_.reserve(sequence.table, sequence.computed, sequence.computed + count,
+                            plan_.copies)) {
+      if (release_prompts()) continue;
+      bool itself = running_.back() == &sequence;
+      preempt(*running_.back());
+      if (itself) return;
+    }
+    plan_item(sequence, count);
+  }
+}
+
+void Scheduler::plan_waiting() {
+  auto room = [&] {
+    return static_cast<int32_t>(running_.size()) < limits_.max_num_seqs &&
+           plan_.num_tokens < limits_.max_num_batched_tokens;
+  };
+  while (!waiting_.empty() && room()) {
+    // Prompts kept for later choices give way to those that come before them.
+    if (!admit(**waiting_.begin()) && !release_prompts()) return;
+  }
+}
+
+// Tokens that the sequence can compute in this step, when the plan may hold `limit` in all.
+int32_t Scheduler::affordable(const Sequence& sequence, int32_t limit) const {
+  int32_t count = std::min(sequence.uncomputed(), limit - plan_.num_tokens);
+  const SequenceGroup& group = sequence.group;
+  int32_t first_wanted = std::max(sequence.computed, group.skippable());
+  if (first_wanted < group.prompt_size() - 1) {
+    int32_t rows = std::max(1, limits_.max_prompt_logprob_rows - plan_.num_rows);
+    count = std::min(count, first_wanted - sequence.computed + rows);
+  }
+  return count;
+}
+
+void Scheduler::plan_item(Sequence& sequence, int32_t count) {
+  SequenceGroup& group = sequence.group;
+  Plan::Item item{.sequence = &sequence, .count = count, .first_row = plan_.num_rows};
+  int32_t end = sequence.computed + count;
+  int32_t first_wanted = std::max(sequence.computed, group.skippable());
+  item.num_prompt_logprobs = std::max(0, std::min(end, group.prompt_size() - 1) - first_wanted);
+  item.num_rows = item.num_prompt_logprobs;
+  if (end == sequence.size() && group.request.params.max_tokens > 0) {
+    int32_t row = item.first_row + item.num_rows++;
+    if (group.prompt_done) {
+      plan_.draws.push_back({&sequence, row});
+    } else {
+      for (auto& choice : group.choices) {
+        if (choice->status != State::finished) plan_.draws.push_back({choice.get(), row});
+      }
+    }
+  }
+  plan_.num_rows += item.num_rows;
+  plan_.num_tokens += count;
+  plan_.items.push_back(item);
+}
+
+bool Scheduler::admit(Sequence& sequence) {
+  SequenceGroup& group = sequence.group;
+  // The last token is computed in any case, for its logits.
+  int32_t usable = std::min(sequence.size() - 1, group.skippable());
+  PrefixKey key = key_of(sequence, same_class(group, usable));
+  BlockPool::Match match = blocks_.match(key);
+  bool shares = !group.prompt_table.blocks.empty() && group.prompt_size() >= match.tokens;
+  if (shares) match = {.tokens = group.prompt_size(), .free_blocks = 0};
+
+  bool copies = match.tokens % blocks_.block_size() != 0;
+  int32_t needed = blocks_.blocks_for(sequence.size()) - blocks_.blocks_for(match.tokens) +
+                   match.free_blocks + (copies ? 1 : 0);
+  if (needed > blocks_.num_free()) return false;
+
+  if (shares) {
+    blocks_.share(group.prompt_table, match.tokens, sequence.table);
+  } else {
+    blocks_.adopt(key, match.tokens, sequence.table);
+  }
+  sequence.computed = match.tokens;
+  if (!group.started) {
+    mark_started(group);
+    group.num_cached_tokens = match.tokens;
+    stats_.prefix_queries += static_cast<uint64_t>(group.prompt_size());
+    stats_.prefix_hits += static_cast<uint64_t>(match.tokens);
+  }
+  run(sequence);
+  int32_t count = affordable(sequence, limits_.max_num_batched_tokens);
+  CHECK(
+      blocks_.reserve(sequence.table, sequence.computed, sequence.computed + count, plan_.copies));
+  plan_item(sequence, count);
+  return true;
+}
+
+// ---- who waits, runs and holds
+
+void Scheduler::wait(Sequence& sequence) {
+  SequenceGroup& group = sequence.group;
+  if (sequence.tokens.empty()) sequence.tokens = group.request.prompt;
+  sequence.status = State::waiting;
+  waiting_.insert(&sequence);
+}
+
+void Scheduler::run(Sequence& sequence) {
+  waiting_.erase(&sequence);
+  sequence.status = State::running;
+  running_.insert(std::ranges::upper_bound(running_, &sequence, Order()), &sequence);
+  release_prompt_if_unneeded(sequence.group);
+}
+
+void Scheduler::preempt(Sequence& sequence) {
+  CHECK(running_.back() == &sequence);
+  running_.pop_back();
+  blocks_.release(sequence.table);
+  sequence.computed = 0;
+  wait(sequence);
+  plan_.preempted = true;
+  ++stats_.preemptions;
+}
+
+// Gives back the prompts kept for choices that are not admitted yet; false if there were none.
+bool Scheduler::release_prompts() {
+  for (SequenceGroup* group : holding_) blocks_.release(group->prompt_table);
+  return std::exchange(holding_, {}).size() > 0;
+}
+
+void Scheduler::release_prompt_if_unneeded(SequenceGroup& group) {
+  if (!holding_.contains(&group)) return;
+  auto waits = [](const auto& choice) { return choice->status == State::waiting; };
+  if (std::ranges::any_of(group.choices, waits)) return;
+  blocks_.release(group.prompt_table);
+  holding_.erase(&group);
+}
+
+void Scheduler::mark_started(SequenceGroup& group) {
+  num_started_ += !std::exchange(group.started, true);
+}
+
+// ---- commit
+
+void Scheduler::commit(StepOutput output) {
+  auto logprobs = output.prompt_logprobs.begin();
+  for (const Plan::Item& item : plan_.items) {
+    Sequence& sequence = *item.sequence;
+    SequenceGroup& group = sequence.group;
+    sequence.computed += item.count;
+    for (int32_t i = 0; i < item.num_prompt_logprobs; ++i) {
+      group.prompt_logprobs.push_back(std::move(*logprobs++));
+    }
+    int32_t reusable = same_class(group, sequence.computed);
+    blocks_.publish(sequence.table, key_of(sequence, reusable), reusable);
+    if (!group.prompt_done && sequence.uncomputed() == 0) finish_prompt(sequence);
+  }
+  for (size_t i = 0; i < plan_.draws.size(); ++i) {
+    append(*plan_.draws[i].sequence, std::move(output.draws[i]));
+  }
+  forget_finished();
+}
+
+// The other choices are born: they hold the prompt's tokens, and its blocks are kept for them.
+void Scheduler::finish_prompt(Sequence& leader) {
+  SequenceGroup& group = leader.group;
+  group.prompt_done = true;
+  stats_.prompt_tokens += static_cast<uint64_t>(group.prompt_size());
+  Event event{.kind = Event::Kind::prompt_done};
+  event.num_cached_tokens = group.num_cached_tokens;
+  event.prompt_logprobs = std::move(group.prompt_logprobs);
+  send(group, std::move(event));
+  for (auto& choice : group.choices) {
+    if (group.request.params.max_tokens == 0) {
+      finish(*choice, finished(FinishReason::length));
+    } else if (choice->status == State::unborn) {
+      wait(*choice);
+      holding_.insert(&group);
+    }
+  }
+  if (holding_.contains(&group)) {
+    blocks_.share(leader.table, group.prompt_size(), group.prompt_table);
+  }
+}
+
+void Scheduler::append(Sequence& sequence, Sampled sampled) {
+  SequenceGroup& group = sequence.group;
+  if (!sampled.error.empty()) return finish(sequence, finished(FinishReason::error, sampled.error));
+  sequence.tokens.push_back(sampled.token);
+  sequence.processor.observe(sampled.token);
+  ++stats_.generation_tokens;
+  Event event{.kind = Event::Kind::token, .choice = sequence.choice, .token = sampled.token};
+  event.logprobs = std::move(sampled.logprobs);
+  send(group, std::move(event));
+
+  if (sequence.processor.is_stop(sampled.token)) {
+    Event stop = finished(FinishReason::stop);
+    stop.stop_token = sampled.token;
+    finish(sequence, std::move(stop));
+  } else if (sequence.size() - group.prompt_size() >= group.request.params.max_tokens ||
+             sequence.size() >= limits_.max_model_len) {
+    finish(sequence, finished(FinishReason::length));
+  }
+}
+
+void Scheduler::finish(Sequence& sequence, Event event) {
+  SequenceGroup& group = sequence.group;
+  if (sequence.status == State::finished) return;
+  withdraw(sequence);
+  sequence.status = State::finished;
+  release_prompt_if_unneeded(group);
+  event.choice = sequence.choice;
+  send(group, std::move(event));
+  if (--group.num_unfinished > 0) return;
+  mark_started(group);
+  finished_.push_back(group.id);
+}
+
+// Takes a sequence out of the queues. One that computes the prompt for others hands it on.
+void Scheduler::withdraw(Sequence& sequence) {
+  if (sequence.status == State::unborn) return;
+  SequenceGroup& group = sequence.group;
+  auto unborn = [](const auto& choice) { return choice->status == State::unborn; };
+  auto heir = std::ranges::find_if(group.choices, unborn);
+  auto place = std::ranges::find(running_, &sequence);
+  if (heir != group.choices.end()) {
+    Sequence& next = **heir;
+    next.tokens = std::move(sequence.tokens);
+    next.computed = sequence.computed;
+    next.table = std::exchange(sequence.table, {});
+    next.status = sequence.status;
+    if (place != running_.end()) *place = &next;
+    if (waiting_.erase(&sequence) > 0) waiting_.insert(&next);
+    return;
+  }
+  blocks_.release(sequence.table);
+  if (place != running_.end()) running_.erase(place);
+  waiting_.erase(&sequence);
+}
+
+void Scheduler::forget_finished() {
+  for (RequestId id : finished_) groups_.erase(id);
+  num_finished_ += finished_.size();
+  finished_.clear();
+}
+
+// ---- the rest
+
+void Scheduler::send(const SequenceGroup& group, Event event) {
+  deliveries_.push_back({group.request.sink, std::move(event)});
+}
+
+std::vector<Delivery> Scheduler::take_deliveries() { return std::exchange(deliveries_, {}); }
+
+PrefixKey Scheduler::key_of(const Sequence& sequence, int32_t tokens) const {
+  const SequenceGroup& group = sequence.group;
+  return {std::span(sequence.tokens).first(static_cast<size_t>(tokens)), group.request.cache_salt,
+          group.length_class};
+}
+
+// Of the first `tokens`, those whose state is of the prompt's length class. Classes grow with the
+// length, so the last one's tells.
+int32_t Scheduler::same_class(const SequenceGroup& group, int32_t tokens) const {
+  if (!limits_.length_class || tokens <= group.prompt_size()) return tokens;
+  bool same = limits_.length_class(group.rope_length(tokens - 1)) == group.length_class;
+  return same ? tokens : group.prompt_size();
+}
+
+EngineStats Scheduler::stats() const {
+  EngineStats stats = stats_;
+  stats.num_running = static_cast<int32_t>(running_.size());
+  stats.num_waiting = static_cast<int32_t>(waiting_.size());
+  stats.num_blocks = blocks_.num_blocks();
+  stats.num_free_blocks = blocks_.num_free();
+  stats.kv_cache_usage = 1 - static_cast<double>(blocks_.num_free()) / blocks_.num_blocks();
+  return stats;
+}
+
+Status Scheduler::check_integrity() const {
+  std::vector<const BlockTable*> tables;
+  auto wrong = [](const std::string& what) { return Error{ErrorCode::internal, what}; };
+  size_t running = 0, waiting = 0;
+  for (const auto& [id, group] : groups_) {
+    if (!group->prompt_table.blocks.empty()) tables.push_back(&group->prompt_table);
+    for (const auto& sequence : group->choices) {
+      tables.push_back(&sequence->table);
+      running += sequence->status == State::running;
+      waiting += sequence->status == State::waiting;
+      if (sequence->status == State::running) continue;
+      if (!sequence->table.blocks.empty()) return wrong("a sequence holds blocks but does not run");
+    }
+  }
+  if (running != running_.size() || waiting != waiting_.size()) return wrong("a queue is wrong");
+  if (!std::ranges::is_sorted(running_, Order())) return wrong("the running are out of order");
+  return blocks_.check_integrity(tables);
+}
+
+}  // namespace matador

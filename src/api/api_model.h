@@ -1,0 +1,45 @@
+// ApiModel: what the API needs to know of the served model. Immutable; any thread may use it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/control_tokens.h"
+#include "api/error.h"
+#include "engine/served_model.h"
+
+namespace matador {
+
+struct ApiModel {
+  // `names`: what requests may call it; empty: its path. Fails on defaults out of range.
+  static Result<std::shared_ptr<const ApiModel>> make(ServedModel& served,
+                                                      std::vector<std::string> names,
+                                                      bool parse_special_tokens_in_messages);
+
+  ServedModel* served = nullptr;  // outlives this
+  std::vector<std::string> names;
+  int64_t created = 0;  // Unix seconds
+  // Ids below it exist both in the logits and in the tokenizer; padding makes them differ.
+  int32_t vocab_size = 0;
+  int32_t max_model_len = 0;
+  // generation_config's temperature, top_p, top_k, min_p and repetition_penalty where it has
+  // them, OpenAI's elsewhere. As vLLM does, `do_sample` is not looked at.
+  SamplingParams defaults;
+  ControlTokens control_tokens;
+  bool parse_special_tokens_in_messages = false;
+
+  const std::string& name() const { return names.front(); }
+  bool knows(std::string_view name) const;
+};
+
+// GET /v1/models and /v1/models/{id}.
+std::string models_body(const ApiModel& model);
+ApiResult<std::string> model_body(const ApiModel& model, std::string_view id);
+
+// 404 model_not_found unless the model goes by this name.
+std::optional<ApiError> check_model_name(const ApiModel& model, std::string_view name);
+
+}  // namespace matador

@@ -1,0 +1,20 @@
+// How a chat completion prints: chat.completion and chat.completion.chunk.
+// https://platform.openai.com/docs/api-reference/chat
+#pragma once
+
+#include <memory>
+
+#include "api/answer.h"
+
+namespace matador {
+
+struct ChatFormatOptions {
+  std::string model;
+  std::shared_ptr<const Tokenizer> tokenizer;
+  bool logprobs = false;
+  int32_t top_logprobs = 0;
+  bool include_usage = false;
+};
+std::unique_ptr<AnswerFormat> make_chat_format(ChatFormatOptions options);
+
+}  // namespace matador

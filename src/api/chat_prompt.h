@@ -1,0 +1,34 @@
+// The messages of a chat request and the prompt that the model's template makes of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "api/api_model.h"
+#include "api/json.h"
+
+namespace matador {
+
+class FieldReader;
+
+struct ChatPrompt {
+  Json messages = Json::array();
+  Json template_kwargs = Json::object();
+  bool add_generation_prompt = true;
+  bool continue_final_message = false;
+  bool add_special_tokens = false;  // most templates write BOS themselves
+};
+
+// messages, add_generation_prompt, continue_final_message, add_special_tokens and
+// chat_template_kwargs; the first fault stays in `fields`.
+ChatPrompt read_chat_prompt(FieldReader& fields, const ControlTokens& control_tokens);
+
+// Renders and tokenises. Control-token spellings in messages stay text unless the model was
+// configured otherwise.
+ApiResult<std::vector<int32_t>> encode_chat_prompt(ChatPrompt prompt, const ApiModel& model);
+
+// The text of the last message, if it is the assistant's; else "".
+std::string final_assistant_text(const ChatPrompt& prompt);
+
+}  // namespace matador

@@ -1,0 +1,66 @@
+#include "api/print.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <random>
+
+namespace matador {
+
+ResponseHead ResponseHead::make(const std::string& id_prefix, std::string model) {
+  constexpr int kDigits = 32;
+  std::random_device random;
+  std::string id = id_prefix;
+  for (int i = 0; i < kDigits; ++i) id += "0123456789abcdef"[random() % 16];
+  return {std::move(id), std::time(nullptr), std::move(model)};
+}
+
+Json ResponseHead::json(const char* object) const {
+  return {{"id", id}, {"object", object}, {"created", created}, {"model", model}};
+}
+
+Json usage_json(const Usage& usage) {
+  return {{"prompt_tokens", usage.prompt_tokens},
+          {"completion_tokens", usage.completion_tokens},
+          {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
+          {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}}}};
+}
+
+void add_chunk_usage(Json& chunk, bool include_usage, const Usage* so_far) {
+  if (so_far)
+    chunk["usage"] = usage_json(*so_far);
+  else if (include_usage)
+    chunk["usage"] = nullptr;
+}
+
+double json_logprob(float logprob) {
+  constexpr double kLowest = -9999;
+  return std::isnan(logprob) ? kLowest : std::max(kLowest, static_cast<double>(logprob));
+}
+
+std::string token_string(const Tokenizer& tokenizer, int32_t token) {
+  return replace_invalid_utf8(tokenizer.token_bytes(token));
+}
+
+Json prompt_logprobs_json(const std::vector<TokenScore>& scores, const Tokenizer& tokenizer) {
+  Json all = Json::array();
+  for (const TokenScore& score : scores) {
+    if (!score.logprobs) {
+      all.push_back(nullptr);
+      continue;
+    }
+    Json candidates = Json::object();
+    auto add = [&](const Logprob& candidate) {
+      candidates[std::to_string(candidate.token)] = {
+          {"logprob", json_logprob(candidate.logprob)},
+          {"rank", candidate.rank},
+          {"decoded_token", token_string(tokenizer, candidate.token)}};
+    };
+    add(score.logprobs->chosen);
+    for (const Logprob& candidate : score.logprobs->top) add(candidate);
+    all.push_back(std::move(candidates));
+  }
+  return all;
+}
+
+}  // namespace matador

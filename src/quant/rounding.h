@@ -1,4 +1,4 @@
-// What encoders share: finding the extremes of a block and rounding to a level.
+// What encoders share: finding the extremes of a block, rounding to a level, packing.
 #pragma once
 
 #include <cmath>
@@ -42,6 +42,11 @@ MATADOR_DEVICE uint8_t level_of(float x, int highest) {
 MATADOR_DEVICE int nearest_of(float x, int lowest, int highest) {
   if (!(x > static_cast<float>(lowest))) return lowest;
   return x >= static_cast<float>(highest) ? highest : static_cast<int>(std::round(x));
+}
+
+// Adds `value`, shifted, to a byte that has zeros there.
+MATADOR_DEVICE void set_bits(uint8_t& byte, int value, int shift) {
+  byte = static_cast<uint8_t>(byte | (value << shift));
 }
 
 }  // namespace matador::quant

@@ -17,4 +17,11 @@ Status sort_by_name(std::vector<StoredTensor>& tensors, const std::string& sourc
                           "\" appears twice, expected unique names");
 }
 
+const StoredTensor* find_by_name(std::span<const StoredTensor> tensors, std::string_view name) {
+  const auto found = std::lower_bound(
+      tensors.begin(), tensors.end(), name,
+      [](const StoredTensor& tensor, std::string_view wanted) { return tensor.name < wanted; });
+  return found == tensors.end() || found->name != name ? nullptr : &*found;
+}
+
 }  // namespace matador

@@ -1,7 +1,9 @@
 // The order of a checkpoint's tensors.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -11,5 +13,7 @@ namespace matador {
 
 // Sorts by name; a name that occurs twice is an error about `source`.
 Status sort_by_name(std::vector<StoredTensor>& tensors, const std::string& source);
+// In a sorted list; null when absent.
+const StoredTensor* find_by_name(std::span<const StoredTensor> tensors, std::string_view name);
 
 }  // namespace matador

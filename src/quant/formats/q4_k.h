@@ -47,7 +47,7 @@ struct Q4_K {
       uint8_t* nibbles = block.nibbles + sub / 2 * 32;
       for (int i = 0; i < 32; ++i) {
         const int level = level_of((in[sub * 32 + i] + minimum) * inverse + 0.5F, 15);
-        nibbles[i] = static_cast<uint8_t>(nibbles[i] | (level << (sub % 2 * 4)));
+        set_bits(nibbles[i], level, sub % 2 * 4);
       }
     }
   }

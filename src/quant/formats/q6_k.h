@@ -53,10 +53,8 @@ struct Q6_K {
       const float inverse = inverse_of(unit * static_cast<float>(block.scales[i / 16]));
       const int level = nearest_of(in[i] * inverse, -32, 31) + 32;
       const int run = i / 32;
-      uint8_t& low = block.low[run / 4 * 64 + run % 2 * 32 + i % 32];
-      uint8_t& high = block.high[run / 4 * 32 + i % 32];
-      low = static_cast<uint8_t>(low | ((level & 15) << (run % 4 / 2 * 4)));
-      high = static_cast<uint8_t>(high | ((level >> 4) << (run % 4 * 2)));
+      set_bits(block.low[run / 4 * 64 + run % 2 * 32 + i % 32], level & 15, run % 4 / 2 * 4);
+      set_bits(block.high[run / 4 * 32 + i % 32], level >> 4, run % 4 * 2);
     }
   }
 };

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "answer.h"
+#include "api/chat_prompt.h"
 #include "command.h"
-#include "core/json.h"
 #include "options.h"
 
 namespace matador {
@@ -25,14 +25,12 @@ struct RunOptions {
   SamplingFlags sampling;
 };
 
-// A model's own defaults, then mild ones: small models ramble at OpenAI's temperature of 1.
-SamplingParams sampling_of(const RunOptions& options, const Config& defaults) {
-  SamplingParams params;
-  params.temperature = static_cast<float>(defaults.number("temperature").value_or(0.7));
-  params.top_p = static_cast<float>(defaults.number("top_p").value_or(0.95));
-  params.top_k = static_cast<int32_t>(defaults.integer("top_k").value_or(0));
-  params.repetition_penalty =
-      static_cast<float>(defaults.number("repetition_penalty").value_or(1.0));
+// The model's own defaults, then mild ones: small models ramble at OpenAI's temperature of 1.
+SamplingParams sampling_of(const RunOptions& options, const Config& own,
+                           const SamplingParams& defaults) {
+  SamplingParams params = defaults;
+  if (!own.has("temperature")) params.temperature = 0.7F;
+  if (!own.has("top_p")) params.top_p = 0.95F;
   params.seed = std::random_device{}();
   apply(options.sampling, params);
   return params;
@@ -41,9 +39,9 @@ SamplingParams sampling_of(const RunOptions& options, const Config& defaults) {
 // A conversation with one model.
 class Chat {
  public:
-  Chat(ServedModel& model, const RunOptions& options)
-      : model_(model),
-        params_(sampling_of(options, model.generation_config)),
+  Chat(std::shared_ptr<const ApiModel> model, const RunOptions& options)
+      : model_(std::move(model)),
+        params_(sampling_of(options, model_->served->generation_config, model_->defaults)),
         max_tokens_(options.max_tokens) {
     if (!options.system.empty()) add_message("system", options.system);
   }
@@ -51,7 +49,7 @@ class Chat {
   // Answers on stdout and remembers both sides.
   Status say(const std::string& text, Interrupts* interrupts) {
     add_message("user", text);
-    auto prompt = model_.chat_template ? chat_prompt() : model_.tokenizer->encode(text);
+    auto prompt = encode(text);
     auto answer = prompt ? answer_to(std::move(*prompt), interrupts) : prompt.error();
     std::puts("");
     if (!answer) {
@@ -68,26 +66,27 @@ class Chat {
     messages_.push_back({{"role", role}, {"content", text}});
   }
 
-  Result<std::vector<int32_t>> chat_prompt() const {
-    auto text = model_.chat_template->render({.messages_json = dump_json(messages_),
-                                              .tools_json = {},
-                                              .documents_json = {},
-                                              .kwargs_json = {}});
-    if (!text) return text.error();
-    return model_.tokenizer->encode(*text, {.add_special_tokens = false});
+  // The conversation; or `text` alone, for a model without a chat template to go on from.
+  Result<std::vector<int32_t>> encode(const std::string& text) const {
+    if (!model_->served->chat_template) return model_->served->tokenizer->encode(text);
+    ChatPrompt prompt;
+    prompt.messages = messages_;
+    auto ids = encode_chat_prompt(std::move(prompt), *model_);
+    if (!ids) return invalid_argument(ids.error().message);
+    return std::move(*ids);
   }
 
   Result<Answer> answer_to(std::vector<int32_t> prompt, Interrupts* interrupts) const {
     SamplingParams params = params_;
-    const auto room = model_.engine->max_model_len() - static_cast<int32_t>(prompt.size());
+    const auto room = model_->max_model_len - static_cast<int32_t>(prompt.size());
     params.max_tokens = max_tokens_ > 0 ? max_tokens_ : std::max(room, 1);
-    return print_answer(model_, std::move(prompt), params, interrupts);
+    return print_answer(*model_->served, std::move(prompt), params, interrupts);
   }
 
-  ServedModel& model_;
+  std::shared_ptr<const ApiModel> model_;
   SamplingParams params_;
   int32_t max_tokens_;
-  nlohmann::json messages_ = nlohmann::json::array();
+  Json messages_ = Json::array();
 };
 
 // Until Ctrl-D; an error ends an answer, not the chat.
@@ -129,7 +128,9 @@ Status run(const RunOptions& options) {
   if ((*model)->tokenizer == nullptr) {
     return not_found(options.model.model + ": the model has no tokenizer");
   }
-  Chat chat(**model, options);
+  auto api = ApiModel::make(**model, {}, /*parse_special_tokens_in_messages=*/false);
+  if (!api) return api.error();
+  Chat chat(std::move(*api), options);
   return interactive ? converse(chat, *interrupts) : answer_once(chat, options);
 }
 

@@ -1,0 +1,92 @@
+#include "engine/served_model.h"
+
+#include <exception>
+#include <future>
+#include <set>
+#include <utility>
+
+#include "backends/cpu/cpu.h"
+#include "engine/model_text.h"
+#include "weights/checkpoint.h"
+
+namespace matador {
+
+namespace {
+
+Error fault(const std::string& what, const std::exception& exception) {
+  return {ErrorCode::internal, what + ": " + exception.what()};
+}
+
+Result<OpenedText> open_text(const std::string& path, const ServeOptions& options) {
+  try {
+    return open_model_text(path, options);
+  } catch (const std::exception& exception) {
+    return fault(path + ": reading the tokenizer", exception);
+  }
+}
+
+struct Loaded {
+  std::shared_ptr<Backend> backend;
+  std::unique_ptr<Model> model;
+};
+
+Result<Loaded> load_weights(const Checkpoint& checkpoint, const ServeOptions& options) {
+  try {
+    Loaded loaded{.backend = make_cpu_backend({.threads = options.threads, .isa = {}}),
+                  .model = nullptr};
+    auto model = load_model(checkpoint, *loaded.backend, options.load);
+    if (!model) return model.error();
+    loaded.model = std::move(*model);
+    return loaded;
+  } catch (const std::exception& exception) {
+    return fault(checkpoint.path() + ": loading the weights", exception);
+  }
+}
+
+// eos_token_id is a number in some files and a list in others.
+void add_eos(const Config& config, std::set<int32_t>& tokens) {
+  if (auto one = config.integer("eos_token_id")) tokens.insert(static_cast<int32_t>(*one));
+  for (int64_t token : config.integers("eos_token_id").value_or(std::vector<int64_t>())) {
+    tokens.insert(static_cast<int32_t>(token));
+  }
+}
+
+std::vector<int32_t> eos_tokens(const Checkpoint& checkpoint, const OpenedText& opened) {
+  std::set<int32_t> tokens(opened.eos_token_ids.begin(), opened.eos_token_ids.end());
+  add_eos(checkpoint.generation_config(), tokens);
+  if (!checkpoint.generation_config().has("eos_token_id")) add_eos(checkpoint.config(), tokens);
+  return {tokens.begin(), tokens.end()};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ServedModel>> load_served_model(const std::string& path,
+                                                       const ServeOptions& options) {
+  Result<std::string> resolved = resolve_model(path);
+  if (!resolved) return resolved.error();
+  auto checkpoint = open_checkpoint(*resolved);
+  if (!checkpoint) return checkpoint.error();
+
+  // The tokenizer is read while the weights are.
+  auto reading = std::async(std::launch::async, open_text, *resolved, options);
+  Result<Loaded> loaded = load_weights(**checkpoint, options);
+  Result<OpenedText> opened = reading.get();
+  if (!loaded) return loaded.error();
+  if (!opened) return opened.error();
+
+  auto served = std::make_unique<ServedModel>();
+  served->path = *resolved;
+  served->tokenizer = std::move(opened->text.tokenizer);
+  served->chat_template = std::move(opened->text.chat_template);
+  served->chat_template_error = std::move(opened->text.chat_template_error);
+  served->generation_config = (*checkpoint)->generation_config();
+  served->eos_token_ids = eos_tokens(**checkpoint, *opened);
+  EngineOptions engine = options.engine;
+  engine.eos_token_ids = served->eos_token_ids;
+  auto created = Engine::create(std::move(loaded->model), loaded->backend, engine);
+  if (!created) return created.error();
+  served->engine = std::move(*created);
+  return served;
+}
+
+}  // namespace matador

@@ -2,7 +2,9 @@
 // transformers.apply_chat_template renders it. Immutable; any thread may use it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,7 +18,8 @@ struct ChatTemplateInput {
   std::string documents_json;  // array, or empty: none
   std::string kwargs_json;     // object of extra variables, or empty
   bool add_generation_prompt = true;
-  bool continue_final_message = false;  // leave the last message open
+  bool continue_final_message = false;  // leave the last message open; no generation prompt then
+  std::optional<int64_t> now;           // Unix seconds that strftime_now tells; absent: the clock
 };
 
 class ChatTemplate {

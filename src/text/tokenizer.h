@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ struct GgufVocab {
   std::vector<std::string> merges;  // gpt2: "left right"
   int32_t bos = -1, eos = -1, unk = -1, sep = -1, pad = -1, cls = -1, mask = -1;
   int32_t eot = -1, eom = -1;
-  bool add_bos = false, add_eos = false, add_space_prefix = true, remove_extra_whitespaces = false;
+  std::optional<bool> add_bos, add_eos;  // absent: as the model and pre-tokenizer kind usually do
+  bool add_space_prefix = true, remove_extra_whitespaces = false;
   std::string precompiled_charsmap;
   std::string chat_template;
 };
@@ -40,11 +42,15 @@ class Tokenizer {
   // tokenizer_config.json, special_tokens_map.json and added_tokens.json where present.
   static Result<std::shared_ptr<const Tokenizer>> from_folder(const std::string& folder);
   static Result<std::shared_ptr<const Tokenizer>> from_gguf(const GgufVocab& vocab);
+  // From the content of one file alone, without the files that complete it.
+  static Result<std::shared_ptr<const Tokenizer>> from_json(std::string_view tokenizer_json);
+  static Result<std::shared_ptr<const Tokenizer>> from_sentencepiece(std::string_view model);
   ~Tokenizer();
 
   // Fails only on text that is not UTF-8.
   Result<std::vector<int32_t>> encode(std::string_view text, EncodeOptions options = {}) const;
-  // Unknown ids are skipped; invalid UTF-8 becomes U+FFFD, as Hugging Face does.
+  // Unknown ids are skipped; invalid UTF-8 becomes U+FFFD, as Hugging Face does, but a complete
+  // character among invalid byte-fallback tokens is kept, since a stream has shown it already.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens) const;
 
   int32_t vocab_size() const;  // one more than the highest id

@@ -142,14 +142,13 @@ void Scheduler::plan_item(Sequence& sequence, int32_t count) {
   int32_t first_wanted = std::max(sequence.computed, group.skippable());
   item.num_prompt_logprobs = std::max(0, std::min(end, group.prompt_size() - 1) - first_wanted);
   item.num_rows = item.num_prompt_logprobs;
-  if (end == sequence.size() && group.request.params.max_tokens > 0) {
+  if (end == sequence.size()) {
     int32_t row = item.first_row + item.num_rows++;
-    if (group.prompt_done) {
-      plan_.draws.push_back({&sequence, row});
-    } else {
-      for (auto& choice : group.choices) {
-        if (choice->status != State::finished) plan_.draws.push_back({choice.get(), row});
-      }
+    // Those who draw from it: at the prompt's end, every choice.
+    for (auto& choice : group.choices) {
+      bool draws =
+          group.prompt_done ? choice.get() == &sequence : choice->status != State::finished;
+      if (draws && sequence.params().max_tokens > 0) plan_.draws.push_back({choice.get(), row});
     }
   }
   plan_.num_rows += item.num_rows;

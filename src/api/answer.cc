@@ -127,6 +127,7 @@ void Answer::send_view(Choice& choice) {
 void Answer::close(Choice& choice, const std::string& reason) {
   choice.open = false;
   --num_open_;
+  finish_reasons_.push_back(reason);
   if (options_.stream && format_->ends_apart()) send(choice);
   choice.view.finish_reason = reason;
   if (!options_.stream) return;
@@ -143,6 +144,7 @@ void Answer::fail(ApiError error) {
     auto best_of = static_cast<size_t>(options_.best_of);
     cancels_.push_back({i / best_of, static_cast<int32_t>(i % best_of)});
     choices_[i].open = false;
+    finish_reasons_.emplace_back("error");
   }
   num_open_ = 0;
   if (!options_.stream) return;

@@ -92,6 +92,8 @@ class Answer {
 
   bool stream() const { return options_.stream; }
   const Usage& usage() const { return usage_; }
+  // Of the choices that have ended: "stop", "length" or "error".
+  const std::vector<std::string>& finish_reasons() const { return finish_reasons_; }
 
  private:
   struct Choice {
@@ -127,6 +129,7 @@ class Answer {
   std::vector<Choice> choices_;  // best_of of each prompt
   size_t num_open_ = 0;
   Usage usage_;
+  std::vector<std::string> finish_reasons_;
   std::vector<Cancel> cancels_;
   std::vector<std::string> chunks_;
   std::optional<ApiError> error_;

@@ -1,0 +1,77 @@
+// GenerationJob: one generating request on its way from the handler to the last byte. Takes the
+// engine's events and makes them text on the connection's thread.
+//
+// Lifetime: the exchange, the worker and the engine's sinks hold it. When the client has gone or
+// the answer is complete it lets go of the exchange; a late event then finds nobody.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "api/call.h"
+#include "server/http.h"
+#include "server/metrics.h"
+
+namespace matador {
+
+class GenerationJob : public std::enable_shared_from_this<GenerationJob> {
+ public:
+  struct Context {
+    Engine& engine;
+    Metrics& metrics;
+    size_t max_queued_events;
+    HttpHeaders headers;  // of every response
+  };
+
+  GenerationJob(std::shared_ptr<Exchange> exchange, Context context);
+
+  // Watches for the client's leaving. Before start().
+  void attach();
+  // Gives the call to the engine, or answers that it will not have it. On a worker's thread.
+  void start(Call call);
+  // Answers that there is no call.
+  void refuse(const ApiError& error);
+  // False once the client has gone.
+  bool wanted();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  class Sink;
+  struct Arrival {
+    size_t request;
+    Event event;
+    Clock::time_point time;
+  };
+
+  void push(size_t request, Event event);  // on the engine's thread
+  void pump();                             // from here on, on the connection's
+  void measure(const Arrival& arrival);
+  void send();
+  void complete();
+  void on_gone();
+  std::shared_ptr<Exchange> detach();
+
+  const Context context_;
+  const Clock::time_point arrival_time_ = Clock::now();
+
+  std::mutex mutex_;                    // guards the next five
+  std::shared_ptr<Exchange> exchange_;  // null: nobody listens
+  std::vector<RequestId> ids_;          // of the engine
+  std::vector<Arrival> queue_;
+  bool started_ = false;    // all requests are submitted, events may be read
+  bool scheduled_ = false;  // a pump is on its way
+
+  // The connection's thread only, once started.
+  std::unique_ptr<Answer> answer_;
+  bool writing_ = false;
+  bool opened_ = false;
+  int32_t n_ = 1, max_tokens_ = 0;
+  int64_t num_tokens_ = 0;
+  Clock::time_point first_token_time_;
+  std::vector<Clock::time_point> last_token_times_;  // of the choices of all requests
+};
+
+}  // namespace matador

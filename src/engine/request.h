@@ -24,14 +24,14 @@ struct SamplingParams {
   float repetition_penalty = 1;  // prompt and output tokens; > 0
   float presence_penalty = 0;    // output tokens, as OpenAI defines them
   float frequency_penalty = 0;
-  std::vector<std::pair<int32_t, float>> logit_bias;
-  std::vector<int32_t> allowed_token_ids;       // empty: all
-  std::vector<std::vector<int32_t>> bad_words;  // token sequences never completed
-  std::vector<int32_t> stop_token_ids;          // beside the model's EOS tokens
+  std::vector<std::pair<int32_t, float>> logit_bias = {};
+  std::vector<int32_t> allowed_token_ids = {};       // empty: all
+  std::vector<std::vector<int32_t>> bad_words = {};  // token sequences never completed
+  std::vector<int32_t> stop_token_ids = {};          // beside the model's EOS tokens
   bool ignore_eos = false;
-  std::optional<uint64_t> seed;     // choice i of n draws from (seed, i)
-  std::optional<int32_t> logprobs;  // 0: the chosen token's only; n: n best too
-  std::optional<int32_t> prompt_logprobs;
+  std::optional<uint64_t> seed = {};     // choice i of n draws from (seed, i)
+  std::optional<int32_t> logprobs = {};  // 0: the chosen token's only; n: n best too
+  std::optional<int32_t> prompt_logprobs = {};
 };
 
 struct Logprob {

@@ -1,7 +1,7 @@
 """The tiny checkpoints of tests/data/models: for each its config.json, as found on the hub.
 
 Widths are small, but every feature that changes the result is on: windows shorter than the
-prompts, original contexts shorter than the prompts, odd numbers of heads, both spellings of keys.
+prompts, original contexts shorter than the prompts, both spellings of keys.
 """
 
 SIZES = {
@@ -59,14 +59,13 @@ def gemma(version, model_type=None, **fields):
 GEMMA2 = {
     "num_hidden_layers": 4,
     "hidden_activation": "gelu_pytorch_tanh",
-    "query_pre_attn_scalar": 24,
+    "query_pre_attn_scalar": 16,
     "sliding_window": 8,
     "attn_logit_softcapping": 5.0,
     "final_logit_softcapping": 6.0,
     "rope_theta": 10000.0,
 }
 GEMMA3 = {
-    "num_hidden_layers": 4,
     "hidden_activation": "gelu_pytorch_tanh",
     "query_pre_attn_scalar": 16,
     "sliding_window": 8,
@@ -251,6 +250,7 @@ VARIANTS = {
             | {
                 "attn_logit_softcapping": None,
                 "final_logit_softcapping": None,
+                "query_pre_attn_scalar": 24,
                 "num_hidden_layers": 2,
                 "layer_types": ["full_attention", "sliding_attention"],
             },
@@ -262,10 +262,22 @@ VARIANTS = {
             3,
             "gemma3_text",
             **GEMMA3,
-            sliding_window_pattern=3,
+            num_hidden_layers=7,
             rope_theta=1000000.0,
             rope_local_base_freq=10000.0,
             rope_scaling={"rope_type": "linear", "factor": 8.0},
+        ),
+    ),
+    "gemma3-pattern": (
+        "bfloat16",
+        gemma(
+            3,
+            "gemma3_text",
+            **GEMMA3 | {"query_pre_attn_scalar": 24, "final_logit_softcapping": 6.0},
+            num_hidden_layers=4,
+            sliding_window_pattern=3,
+            rope_theta=50000.0,
+            rope_local_base_freq=500.0,
         ),
     ),
     "gemma3-nested": (
@@ -274,6 +286,7 @@ VARIANTS = {
             3,
             "gemma3_text",
             **GEMMA3,
+            num_hidden_layers=4,
             layer_types=["sliding_attention", "full_attention"] * 2,
             rope_parameters={
                 "full_attention": {"rope_type": "default", "rope_theta": 50000.0},
@@ -294,10 +307,8 @@ VARIANTS = {
             },
         ),
     ),
-    "smollm3": (
-        "bfloat16",
-        smollm3(no_rope_layers=[1, 0, 1, 0]),
-    ),
+    "smollm3": ("bfloat16", smollm3()),
+    "smollm3-layers": ("bfloat16", smollm3(no_rope_layers=[1, 0, 0, 1])),
     "smollm3-window": (
         "bfloat16",
         smollm3(use_sliding_window=True, sliding_window=8, no_rope_layer_interval=2),

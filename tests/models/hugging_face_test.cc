@@ -1,4 +1,5 @@
-// Every tiny checkpoint against what Hugging Face transformers says of it (tools/make_tiny.py).
+// Every tiny checkpoint, from its folder and from its GGUF file, against what Hugging Face
+// transformers says of it (tests/data/models/README.md).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,14 +52,19 @@ TEST_P(HuggingFace, ContinuesGreedilyWithTheSameTokens) {
   }
 }
 
+std::vector<std::string> folders_and_gguf_files() {
+  std::vector<std::string> paths = tiny_model_names();
+  const std::vector<std::string> files = tiny_gguf_names();
+  paths.insert(paths.end(), files.begin(), files.end());
+  return paths;
+}
+
 INSTANTIATE_TEST_SUITE_P(TinyModels, HuggingFace,
-                         testing::Combine(testing::ValuesIn(tiny_model_names()),
+                         testing::Combine(testing::ValuesIn(folders_and_gguf_files()),
                                           testing::ValuesIn(test_backends())),
                          [](const testing::TestParamInfo<Parameter>& parameter) {
-                           std::string name = std::get<0>(parameter.param) + "_on_" +
-                                              std::get<1>(parameter.param).name;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
+                           return test_name(std::get<0>(parameter.param)) + "_on_" +
+                                  std::get<1>(parameter.param).name;
                          });
 
 }  // namespace

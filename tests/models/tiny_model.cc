@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -68,7 +69,24 @@ std::vector<std::string> tiny_model_names() {
   return names;
 }
 
-std::vector<Golden> read_golden(const std::string& name) {
+std::vector<std::string> tiny_gguf_names() {
+  std::vector<std::string> names;
+  for (const std::string& name : tiny_model_names()) {
+    const std::string path = name + "/model.gguf";
+    if (std::filesystem::exists(data_path(path))) names.push_back(path);
+  }
+  return names;
+}
+
+std::string test_name(std::string path) {
+  for (char& c : path) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return path;
+}
+
+std::vector<Golden> read_golden(const std::string& path) {
+  const std::string name = path.substr(0, path.find('/'));
   std::ifstream json_file(data_path(name) + "/golden.json");
   const nlohmann::json json = nlohmann::json::parse(json_file);
   std::ifstream rows(data_path(name) + "/golden.f32", std::ios::binary);

@@ -22,8 +22,13 @@ struct Golden {
   float spread = 0;                        // highest minus lowest of all logits
 };
 
+// The folders of tests/data/models, and "folder/model.gguf" where there is such a file too.
 std::vector<std::string> tiny_model_names();
-std::vector<Golden> read_golden(const std::string& name);
+std::vector<std::string> tiny_gguf_names();
+// For gtest: letters, digits and underscores.
+std::string test_name(std::string path);
+// `path` is one of either.
+std::vector<Golden> read_golden(const std::string& path);
 
 // Tokens of one sequence that a step computes, after `start` that are in the cache.
 struct Chunk {
@@ -39,7 +44,7 @@ class TinyModel {
  public:
   static constexpr int32_t kBlockSize = 4;
 
-  // `path` is below tests/data/models. Fails the test where loading fails.
+  // `path` is below tests/data/models. Throws where loading fails.
   TinyModel(const std::string& path, std::shared_ptr<Backend> backend);
 
   // Blocks nobody has had yet, enough for `tokens`.

@@ -1,0 +1,208 @@
+// What a checkpoint cannot have: each refusal names the key or the tensor.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backends/reference/reference.h"
+#include "models/model.h"
+#include "weights/checkpoint.h"
+
+namespace matador {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::unique_ptr<Checkpoint> open(const std::string& name) {
+  auto checkpoint = open_checkpoint(std::string(MATADOR_TEST_DATA) + "/models/" + name);
+  EXPECT_TRUE(checkpoint.ok()) << checkpoint.error().message;
+  return std::move(*checkpoint);
+}
+
+// A tiny checkpoint with something changed.
+class Changed final : public Checkpoint {
+ public:
+  explicit Changed(const std::string& name)
+      : original_(open(name)),
+        config_(original_->config()),
+        tensors_(original_->tensors().begin(), original_->tensors().end()) {}
+
+  NameStyle name_style() const override { return original_->name_style(); }
+  const Config& config() const override { return config_; }
+  const Config& generation_config() const override { return original_->generation_config(); }
+  std::span<const StoredTensor> tensors() const override { return tensors_; }
+  const std::string& path() const override { return original_->path(); }
+
+  template <class T>
+  Changed&& with(std::string_view key, const T& value) && {
+    config_.set(key, value);
+    return std::move(*this);
+  }
+  Changed&& with_scaling(const std::string& json) && {
+    return std::move(*this).with("rope_scaling", Config::parse(json, "test").value());
+  }
+  StoredTensor& tensor(std::string_view name) {
+    return *std::find_if(tensors_.begin(), tensors_.end(),
+                         [&](const StoredTensor& tensor) { return tensor.name == name; });
+  }
+  void remove(std::string_view name) {
+    std::erase_if(tensors_, [&](const StoredTensor& tensor) { return tensor.name == name; });
+  }
+  void sort() {
+    std::sort(tensors_.begin(), tensors_.end(),
+              [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+  }
+
+ private:
+  std::unique_ptr<Checkpoint> original_;
+  Config config_;
+  std::vector<StoredTensor> tensors_;
+};
+
+// The error's message, or "loaded".
+std::string load(const Checkpoint& checkpoint) {
+  const auto backend = make_reference_backend();
+  const auto model = load_model(checkpoint, *backend, {});
+  return model.ok() ? "loaded" : model.error().message;
+}
+
+TEST(Loading, AcceptsTheCheckpointsThatTheOtherTestsChange) {
+  for (const char* name : {"llama", "qwen2", "gemma", "gemma2", "phi3", "smollm3"}) {
+    EXPECT_EQ(load(Changed(name)), "loaded") << name;
+  }
+}
+
+TEST(Loading, AnUnknownArchitectureNamesTheNearestKnown) {
+  const auto changed =
+      Changed("llama").with("architectures", std::vector<std::string>{"Qwen9ForCausalLM"});
+  EXPECT_THAT(load(changed), AllOf(HasSubstr("architectures is \"Qwen9ForCausalLM\""),
+                                   HasSubstr("Qwen2ForCausalLM, Qwen3ForCausalLM")));
+}
+
+TEST(Loading, TheModelTypeDecidesWhereNoArchitectureIsNamed) {
+  EXPECT_EQ(load(Changed("llama").with("architectures", std::vector<std::string>())), "loaded");
+  EXPECT_THAT(load(Changed("llama")
+                       .with("architectures", std::vector<std::string>())
+                       .with("model_type", std::string("lama"))),
+              AllOf(HasSubstr("model_type is \"lama\""), HasSubstr("known are llama")));
+}
+
+TEST(Loading, AnUnknownActivationIsRefused) {
+  EXPECT_THAT(load(Changed("llama").with("hidden_act", std::string("xielu"))),
+              HasSubstr("hidden_act is \"xielu\", expected silu, gelu"));
+}
+
+TEST(Loading, AnUnknownRopeTypeIsRefusedInBothSpellings) {
+  EXPECT_THAT(load(Changed("llama").with_scaling(R"({"type": "ntk", "factor": 2})")),
+              HasSubstr("rope_scaling.type is \"ntk\", expected default, linear"));
+  EXPECT_THAT(load(Changed("llama").with_scaling(R"({"rope_type": "ntk", "factor": 2})")),
+              HasSubstr("rope_scaling.rope_type is \"ntk\""));
+}
+
+TEST(Loading, ARopeScalingWithoutItsParametersIsRefused) {
+  EXPECT_THAT(load(Changed("llama").with_scaling(R"({"type": "linear"})")),
+              HasSubstr("rope_scaling.factor is missing, expected a number"));
+  EXPECT_THAT(load(Changed("llama").with_scaling(R"({"type": "linear", "factor": 0})")),
+              HasSubstr("rope_scaling.factor is 0, expected a positive number"));
+  EXPECT_THAT(load(Changed("llama").with_scaling(
+                  R"({"type": "longrope", "factor": 2, "short_factor": [1], "long_factor": [1]})")),
+              AllOf(HasSubstr("rope_scaling.short_factor is [1], expected 8 positive numbers"),
+                    HasSubstr("rope_scaling.long_factor is [1]")));
+}
+
+TEST(Loading, BidirectionalAttentionIsRefused) {
+  EXPECT_THAT(load(Changed("gemma").with("use_bidirectional_attention", true)),
+              HasSubstr("use_bidirectional_attention is true, expected false"));
+}
+
+TEST(Loading, AnUnknownLayerTypeIsRefused) {
+  EXPECT_THAT(
+      load(Changed("qwen2").with("layer_types", std::vector<std::string>(3, "chunked_attention"))),
+      HasSubstr("expected only sliding_attention and full_attention"));
+  EXPECT_THAT(
+      load(Changed("qwen2").with("layer_types", std::vector<std::string>(2, "full_attention"))),
+      HasSubstr("expected one type for each of num_hidden_layers"));
+}
+
+TEST(Loading, AQuantisedCheckpointIsRefused) {
+  EXPECT_THAT(load(Changed("llama").with("quantization_config",
+                                         Config::parse(R"({"quant_method": "awq"})", "").value())),
+              HasSubstr("quantization_config is {\"quant_method\":\"awq\"}"));
+}
+
+TEST(Loading, ValuesOfTheWrongKindAreReportedTogether) {
+  EXPECT_THAT(load(Changed("llama")
+                       .with("num_hidden_layers", int64_t{-1})
+                       .with("rms_norm_eps", std::string("small"))
+                       .with("num_key_value_heads", int64_t{3})
+                       .with("attention_bias", int64_t{1})),
+              AllOf(HasSubstr("num_hidden_layers is -1, expected a positive integer"),
+                    HasSubstr("rms_norm_eps is \"small\", expected a number"),
+                    HasSubstr("num_key_value_heads is 3, expected a divisor"),
+                    HasSubstr("attention_bias is 1, expected true or false")));
+}
+
+TEST(Loading, AnImpossibleNumberOfLayersIsRefused) {
+  EXPECT_THAT(load(Changed("llama").with("num_hidden_layers", int64_t{2000000000})),
+              HasSubstr("num_hidden_layers is 2000000000, expected at most"));
+}
+
+TEST(Loading, MissingMisshapenAndUnreadTensorsAreReportedAtOnce) {
+  Changed changed("llama");
+  changed.remove("model.norm.weight");
+  changed.remove("model.layers.2.mlp.up_proj.weight");
+  std::swap(changed.tensor("lm_head.weight").shape[0], changed.tensor("lm_head.weight").shape[1]);
+  changed.tensor("model.layers.0.self_attn.k_proj.weight").name = "model.layers.0.attn.k.weight";
+  changed.sort();
+  EXPECT_THAT(load(changed),
+              AllOf(HasSubstr("3 missing"), HasSubstr("model.norm.weight [32]"),
+                    HasSubstr("model.layers.2.mlp.up_proj.weight [64, 32]"),
+                    HasSubstr("model.layers.0.self_attn.k_proj.weight [32, 32]"),
+                    HasSubstr("lm_head.weight is f32 [32, 128], expected [128, 32]"),
+                    HasSubstr("1 that the model has no use for: model.layers.0.attn.k.weight")));
+}
+
+TEST(Loading, ABiasThatTheConfigDoesNotMentionIsRefused) {
+  EXPECT_THAT(load(Changed("llama-bias").with("mlp_bias", false)),
+              AllOf(HasSubstr("9 that the model has no use for"),
+                    HasSubstr("model.layers.0.mlp.down_proj.bias")));
+}
+
+TEST(Loading, AFusedTensorOfTheWrongSizeIsReportedOnce) {
+  Changed changed("phi3");
+  changed.tensor("model.layers.0.self_attn.qkv_proj.weight").shape[0] -= 1;
+  EXPECT_THAT(load(changed), HasSubstr("1 of another shape than the config asks for: "
+                                       "model.layers.0.self_attn.qkv_proj.weight"));
+}
+
+TEST(Loading, ATiedHeadMayBeStoredAsWell) {
+  EXPECT_EQ(load(Changed("llama").with("tie_word_embeddings", true)), "loaded");
+  EXPECT_THAT(load(Changed("llama-tied").with("tie_word_embeddings", false)),
+              HasSubstr("1 missing: lm_head.weight [128, 32]"));
+}
+
+TEST(Loading, ProgressReachesTheWhole) {
+  const auto checkpoint = open("llama");
+  const auto backend = make_reference_backend();
+  uint64_t done = 0;
+  uint64_t total = 0;
+  LoadOptions options;
+  options.progress = [&](uint64_t now, uint64_t all) {
+    EXPECT_GT(now, done);
+    done = now;
+    total = all;
+  };
+  const auto model = load_model(*checkpoint, *backend, options);
+  ASSERT_TRUE(model.ok());
+  EXPECT_EQ(done, total);
+  EXPECT_EQ(total, (*model)->info().weight_bytes);
+  EXPECT_EQ(total, static_cast<uint64_t>((*model)->info().num_parameters) * sizeof(float));
+}
+
+}  // namespace
+}  // namespace matador

@@ -49,6 +49,8 @@ pub fn from_folder(folder: &str) -> Result<TextTokenizer> {
     }
     let json = folder.join("tokenizer.json");
     if let Some(bytes) = read(&json)? {
+        // Such a file says itself what begins and ends a text.
+        (settings.add_bos, settings.add_eos) = (None, None);
         let tokenizer = parse_json(&bytes).map_err(|error| error.within(json.display()))?;
         return settings
             .complete(tokenizer)

@@ -258,7 +258,7 @@ fn decoder(options: &SpmOptions) -> Value {
 fn escape_regex(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
-        if c.is_ascii() && !c.is_ascii_alphanumeric() && !c.is_whitespace() {
+        if r"\.+*?()|[]{}^$".contains(c) {
             escaped.push('\\');
         }
         escaped.push(c);

@@ -1,0 +1,156 @@
+#include "backends/cpu/attention.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace matador::cpu {
+namespace {
+
+constexpr int32_t kRowsPerItem = 48;  // query rows whose scores and sums stay in the cache
+
+int32_t groups_per_block(const KvLayer& kv) { return (kv.block_size + 15) / 16; }
+
+// Where a key-value head begins in a block.
+int64_t head_offset(const KvLayer& kv, int32_t head) {
+  return head * groups_per_block(kv) * group_bytes(kv.type, kv.head_dim);
+}
+
+// Some tokens of one sequence, for all of its heads, over some spans of its keys.
+struct Piece {
+  int32_t sequence;
+  int32_t first_token, tokens;
+  int32_t span_begin, span_end;
+};
+
+class Attention {
+ public:
+  Attention(const MatmulContext& context, const Tensor& q, const KvLayer& kv, const Attend& attend,
+            const Batch& batch, const Tensor& out)
+      : context_(context), q_(q), kv_(kv), attend_(attend), batch_(batch), out_(out) {}
+
+  void run() {
+    cut();
+    const int64_t scratch_floats = scratch_size();
+    float* scratch = reinterpret_cast<float*>(context_.arena.allocate(
+        static_cast<size_t>(scratch_floats * context_.threads.threads()) * sizeof(float)));
+    const int64_t items = static_cast<int64_t>(pieces_.size()) * kv_.num_kv_heads;
+    context_.threads.run(items, [&](int64_t item, int thread) {
+      const Piece& piece = pieces_[static_cast<size_t>(item / kv_.num_kv_heads)];
+      attend_piece(piece, static_cast<int32_t>(item % kv_.num_kv_heads),
+                   scratch + scratch_floats * thread);
+    });
+  }
+
+ private:
+  int32_t group() const { return attend_.num_heads / attend_.num_kv_heads; }
+  int32_t tokens_per_piece() const { return std::max(1, kRowsPerItem / group()); }
+
+  int64_t scratch_size() const {
+    const int64_t rows = int64_t{tokens_per_piece()} * group();
+    return rows * (kv_.head_dim + kTileKeys + 4 + 2 * padded_dim(kv_.head_dim)) + 64;
+  }
+
+  // Spans are counted in groups of slots.
+  int32_t spans_until(int32_t position) const {
+    const int32_t groups =
+        position / kv_.block_size * groups_per_block(kv_) + position % kv_.block_size / 16 + 1;
+    return (groups + kTileGroups * kSpanTiles - 1) / (kTileGroups * kSpanTiles);
+  }
+
+  void cut() {
+    const int32_t step = tokens_per_piece();
+    for (int32_t s = 0; s < batch_.num_sequences(); ++s) {
+      const int32_t begin = batch_.query_start[static_cast<size_t>(s)];
+      const int32_t end = batch_.query_start[static_cast<size_t>(s) + 1];
+      for (int32_t token = begin; token < end; token += step) {
+        const int32_t count = std::min(step, end - token);
+        const int32_t last = batch_.positions[static_cast<size_t>(token + count - 1)];
+        const int32_t first = batch_.positions[static_cast<size_t>(token)];
+        const int32_t seen = attend_.window > 0 ? std::max(0, first - attend_.window + 1) : 0;
+        pieces_.push_back({s, token, count, spans_until(seen) - 1, spans_until(last)});
+      }
+    }
+  }
+
+  void attend_piece(const Piece& piece, int32_t head, float* scratch) const {
+    const int32_t rows = piece.tokens * group();
+    const int64_t padded = padded_dim(kv_.head_dim);
+    float* next = scratch;
+    auto take = [&](int64_t count) { return std::exchange(next, next + count); };
+    float* q = take(int64_t{rows} * kv_.head_dim);
+    const AttendJob job{
+        .blocks = static_cast<const std::byte*>(kv_.blocks) + head_offset(kv_, head),
+        .block_bytes = kv_.block_bytes,
+        .block_table =
+            batch_.block_tables.data() + int64_t{piece.sequence} * batch_.block_table_stride,
+        .block_size = kv_.block_size,
+        .head_dim = kv_.head_dim,
+        .softcap = attend_.softcap,
+        .window = attend_.window,
+        .rows = rows,
+        .heads = group(),
+        .first_position = batch_.positions[static_cast<size_t>(piece.first_token)],
+        .span_begin = piece.span_begin,
+        .span_end = piece.span_end,
+        .q = q,
+        .scores = take(int64_t{rows} * kTileKeys),
+        .highest = take(rows),
+        .total = take(rows),
+        .out = take(rows * padded),
+        .span_highest = take(rows),
+        .span_total = take(rows),
+        .span_out = take(rows * padded)};
+    for (int32_t row = 0; row < rows; ++row) {
+      const float* from = q_.row<const float>(piece.first_token + row / group()) +
+                          (head * group() + row % group()) * kv_.head_dim;
+      for (int32_t d = 0; d < kv_.head_dim; ++d) {
+        q[int64_t{row} * kv_.head_dim + d] = from[d] * attend_.scale;
+      }
+    }
+    context_.kernels.attend[static_cast<size_t>(kv_.type)](job);
+    for (int32_t row = 0; row < rows; ++row) finish(job, piece, head, row);
+  }
+
+  void finish(const AttendJob& job, const Piece& piece, int32_t head, int32_t row) const {
+    float* to = out_.row<float>(piece.first_token + row / group()) +
+                (head * group() + row % group()) * kv_.head_dim;
+    const float* sums = job.out + int64_t{row} * padded_dim(kv_.head_dim);
+    const float inverse = 1 / job.total[row];
+    for (int32_t d = 0; d < kv_.head_dim; ++d) to[d] = sums[d] * inverse;
+  }
+
+  const MatmulContext& context_;
+  const Tensor& q_;
+  const KvLayer& kv_;
+  const Attend& attend_;
+  const Batch& batch_;
+  const Tensor& out_;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace
+
+int64_t kv_block_bytes(const KvLayer& kv) { return head_offset(kv, kv.num_kv_heads); }
+
+void store_kv(const MatmulContext& context, const KvLayer& kv, const Tensor& k, const Tensor& v,
+              const Batch& batch) {
+  const auto store = context.kernels.store_kv[static_cast<size_t>(kv.type)];
+  for (int32_t t = 0; t < batch.num_tokens(); ++t) {
+    const int32_t slot = batch.slots[static_cast<size_t>(t)];
+    const int32_t offset = slot % kv.block_size;
+    std::byte* block = static_cast<std::byte*>(kv.blocks) + slot / kv.block_size * kv.block_bytes;
+    for (int32_t head = 0; head < kv.num_kv_heads; ++head) {
+      std::byte* group =
+          block + head_offset(kv, head) + offset / 16 * group_bytes(kv.type, kv.head_dim);
+      store(k.row<const float>(t) + head * kv.head_dim, v.row<const float>(t) + head * kv.head_dim,
+            kv.head_dim, group, offset % 16);
+    }
+  }
+}
+
+void attend(const MatmulContext& context, const Tensor& q, const KvLayer& kv, const Attend& attend,
+            const Batch& batch, const Tensor& out) {
+  Attention(context, q, kv, attend, batch, out).run();
+}
+
+}  // namespace matador::cpu

@@ -1,0 +1,62 @@
+#include "backends/cpu/isa.h"
+
+#include "backends/cpu/kernels/kernels.h"
+#include "core/check.h"
+
+namespace matador {
+namespace {
+
+struct Entry {
+  Isa isa;
+  std::string_view name;
+  bool (*available)();
+  const cpu::Kernels& (*kernels)();
+};
+
+#ifdef __x86_64__
+bool has_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("f16c");
+}
+bool has_avx512() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+bool has_vnni() { return has_avx512() && __builtin_cpu_supports("avx512vnni"); }
+#endif
+
+constexpr Entry kEntries[] = {
+    {Isa::portable, "portable", [] { return true; }, cpu::portable_kernels},
+#ifdef __x86_64__
+    {Isa::avx2, "avx2", has_avx2, cpu::avx2_kernels},
+    {Isa::avx512, "avx512", has_avx512, cpu::avx512_kernels},
+    {Isa::avx512_vnni, "avx512-vnni", has_vnni, cpu::avx512_vnni_kernels},
+#endif
+};
+
+}  // namespace
+
+std::string_view name_of(Isa isa) {
+  for (const Entry& entry : kEntries) {
+    if (entry.isa == isa) return entry.name;
+  }
+  return "?";
+}
+
+std::vector<Isa> available_isas() {
+  std::vector<Isa> isas;
+  for (const Entry& entry : kEntries) {
+    if (entry.available()) isas.push_back(entry.isa);
+  }
+  return isas;
+}
+
+const cpu::Kernels& cpu::kernels_for(Isa isa) {
+  for (const Entry& entry : kEntries) {
+    if (entry.isa == isa) return entry.kernels();
+  }
+  CHECK(false) << "no kernels for instruction set " << static_cast<int>(isa);
+  return portable_kernels();
+}
+
+}  // namespace matador

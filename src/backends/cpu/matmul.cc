@@ -1,0 +1,167 @@
+#include "backends/cpu/matmul.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace matador::cpu {
+namespace {
+
+constexpr uintptr_t kBlockAlignment = 8;    // at least that of any format's block
+constexpr int64_t kCacheBytes = 512 << 10;  // of activations that a core's cache holds comfortably
+constexpr int64_t kItemsPerThread = 8;
+
+template <class T>
+T* take(Arena& arena, int64_t count) {
+  return reinterpret_cast<T*>(arena.allocate(static_cast<size_t>(count) * sizeof(T)));
+}
+
+bool takes_levels(const Weight& w) {
+  const LoadedWeight& weight = loaded(w);
+  return weight.packed && is_quantised(weight.packed->kind);
+}
+
+QuantisedRows quantise(const MatmulContext& context, const Tensor& x) {
+  const int64_t blocks = x.rows * (x.cols / kActivationBlock);
+  QuantisedRows rows{.cols = x.cols,
+                     .levels = take<int8_t>(context.arena, x.rows * x.cols),
+                     .scales = take<float>(context.arena, blocks),
+                     .sums = take<float>(context.arena, blocks),
+                     .negated = take<int32_t>(context.arena, blocks),
+                     .negated_halves = take<int32_t>(context.arena, 2 * blocks)};
+  const int64_t grain = std::max<int64_t>(1, 16384 / x.cols);
+  context.threads.run((x.rows + grain - 1) / grain, [&](int64_t item, int) {
+    const int64_t end = std::min(x.rows, (item + 1) * grain);
+    for (int64_t row = item * grain; row < end; ++row) {
+      context.kernels.quantise(x.row<const float>(row), row, rows);
+    }
+  });
+  return rows;
+}
+
+// The f32 form of a strip that has no packed one, made by a thread as it comes to it.
+class StripDecoder {
+ public:
+  StripDecoder(const MatmulContext& context, int64_t cols) : cols_(cols) {
+    const int64_t size = 2 * cols * kStripRows * context.threads.threads();
+    scratch_ = take<float>(context.arena, size);
+  }
+  const std::byte* decode(const Weight& w, int64_t strip, int rows, int thread) const {
+    float* lines = scratch_ + 2 * cols_ * kStripRows * thread;
+    float* packed = lines + cols_ * kStripRows;
+    decode_rows(w, strip * kStripRows, rows, lines);
+    for (int64_t col = 0; col < cols_; ++col) {
+      for (int row = 0; row < kStripRows; ++row) {
+        packed[col * kStripRows + row] = row < rows ? lines[row * cols_ + col] : 0;
+      }
+    }
+    return reinterpret_cast<const std::byte*>(packed);
+  }
+
+ private:
+  int64_t cols_;
+  float* scratch_;
+};
+
+// One call of multiply: every weight's strips in a row, cut into items.
+class Multiplication {
+ public:
+  Multiplication(const MatmulContext& context, const Tensor& x,
+                 std::span<const Weight* const> weights, std::span<const Tensor> outs)
+      : context_(context), x_(x), weights_(weights), outs_(outs) {}
+
+  void run() {
+    if (std::any_of(weights_.begin(), weights_.end(),
+                    [](const Weight* w) { return takes_levels(*w); })) {
+      levels_ = quantise(context_, x_);
+    }
+    if (std::any_of(weights_.begin(), weights_.end(),
+                    [](const Weight* w) { return !loaded(*w).packed; })) {
+      decoder_.emplace(context_, x_.cols);
+    }
+    int64_t strips = 0;
+    for (const Weight* w : weights_) strips += strips_of(*w);
+    const int64_t row_bytes = x_.cols * (levels_.cols > 0 ? 1 : 4);
+    // A strip that is decoded first is decoded once.
+    const int64_t chunk =
+        decoder_ ? x_.rows : std::max<int64_t>(48, kCacheBytes / row_bytes / 48 * 48);
+    const int64_t chunks = (x_.rows + chunk - 1) / chunk;
+    const int64_t grain =
+        std::clamp<int64_t>(strips / (context_.threads.threads() * kItemsPerThread), 1, 64);
+    const int64_t groups = (strips + grain - 1) / grain;
+    context_.threads.run(chunks * groups, [&](int64_t item, int thread) {
+      const int64_t first = item / groups * chunk;
+      const int64_t strip = item % groups * grain;
+      run_strips({strip, std::min(strips, strip + grain)},
+                 {first, std::min(x_.rows, first + chunk)}, thread);
+    });
+  }
+
+ private:
+  struct Range {
+    int64_t begin, end;
+  };
+
+  static int64_t strips_of(const Weight& w) { return (w.rows + kStripRows - 1) / kStripRows; }
+
+  // `strips` counts over all weights.
+  void run_strips(Range strips, Range tokens, int thread) {
+    int64_t base = 0;
+    for (size_t i = 0; i < weights_.size(); ++i) {
+      const int64_t count = strips_of(*weights_[i]);
+      const int64_t end = std::min(strips.end - base, count);
+      for (int64_t s = std::max<int64_t>(strips.begin - base, 0); s < end; ++s) {
+        run_strip(*weights_[i], outs_[i], s, tokens, thread);
+      }
+      base += count;
+    }
+  }
+
+  void run_strip(const Weight& w, const Tensor& out, int64_t strip, Range tokens, int thread) {
+    const std::optional<PackedMatrix>& packed = loaded(w).packed;
+    const int64_t row = strip * kStripRows;
+    const int rows = static_cast<int>(std::min<int64_t>(kStripRows, w.rows - row));
+    const StripKind kind = packed ? packed->kind : StripKind::f32;
+    const StripJob job{
+        .strip = packed ? packed->strip(strip) : decoder_->decode(w, strip, rows, thread),
+        .cols = w.cols,
+        .x = x_.row<const float>(0),
+        .x_stride = x_.stride,
+        .levels = &levels_,
+        .begin = tokens.begin,
+        .end = tokens.end,
+        .out = out.row<float>(0) + row,
+        .out_stride = out.stride,
+        .rows = rows,
+        .bias = w.bias == nullptr ? nullptr : w.bias + row};
+    context_.kernels.strips[static_cast<size_t>(kind)](job);
+  }
+
+  const MatmulContext& context_;
+  const Tensor& x_;
+  std::span<const Weight* const> weights_;
+  std::span<const Tensor> outs_;
+  QuantisedRows levels_;
+  std::optional<StripDecoder> decoder_;
+};
+
+}  // namespace
+
+void decode_rows(const Weight& w, int64_t first, int64_t count, float* out) {
+  const int64_t row_bytes = w.row_bytes();
+  std::vector<std::byte> copy;
+  for (int64_t row = 0; row < count; ++row) {
+    const std::byte* data = w.data + (first + row) * row_bytes;
+    if (reinterpret_cast<uintptr_t>(data) % kBlockAlignment != 0) {
+      copy.assign(data, data + row_bytes);
+      data = copy.data();
+    }
+    w.format->decode(data, out + row * w.cols, w.cols);
+  }
+}
+
+void multiply(const MatmulContext& context, const Tensor& x, std::span<const Weight* const> weights,
+              std::span<const Tensor> outs) {
+  if (x.rows > 0) Multiplication(context, x, weights, outs).run();
+}
+
+}  // namespace matador::cpu

@@ -1,0 +1,226 @@
+#include "backends/cpu/packing.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/kernels/strip_layout.h"
+#include "quant/all_formats.h"
+
+namespace matador::cpu {
+namespace {
+
+// Packs one strip: `rows` of its rows exist, `row_bytes` apart.
+using PackStrip = void (*)(const std::byte* data, int64_t row_bytes, int rows, int64_t cols,
+                           std::byte* strip);
+
+template <class T>
+void pack_plain(const std::byte* data, int64_t row_bytes, int rows, int64_t cols,
+                std::byte* strip) {
+  for (int row = 0; row < rows; ++row) {
+    for (int64_t col = 0; col < cols; ++col) {
+      std::memcpy(strip + (col * kStripRows + row) * static_cast<int64_t>(sizeof(T)),
+                  data + row * row_bytes + col * static_cast<int64_t>(sizeof(T)), sizeof(T));
+    }
+  }
+}
+
+// Where column i of row `row` lies among 64-byte vectors of four columns a lane.
+constexpr int lane_byte(int i, int row) { return i / 4 * 64 + row * 4 + i % 4; }
+
+void put_nibbles(const uint8_t* levels, int row, std::byte* out) {
+  for (int i = 0; i < 16; ++i) {
+    out[lane_byte(i, row)] = std::byte((levels[i] & 15) | ((levels[i + 16] & 15) << 4));
+  }
+}
+
+// `bits` high bits (1 or 2) of 32 levels.
+void put_high_bits(const uint8_t* levels, int bits, int row, std::byte* out) {
+  const int vectors = 8 / bits;  // that share one high vector
+  for (int i = 0; i < 32; ++i) {
+    const int vector = i / 4;
+    std::byte& byte = out[vector / vectors * 64 + row * 4 + i % 4];
+    byte |= std::byte((levels[i] >> 4) << (vector % vectors * bits));
+  }
+}
+
+void put_half(Half half, int row, std::byte* out) { std::memcpy(out + 2 * row, &half, 2); }
+
+// One block of one row into its place in the strip, for each format.
+void put(const quant::Q4_0::Block& block, int row, std::byte* out) {
+  constexpr StripLayout kLayout = kLayoutQ4_0;
+  put_half(block.scale, row, out + kLayout.scale);
+  for (int i = 0; i < 16; ++i) {
+    out[kLayout.levels + lane_byte(i, row)] = std::byte(block.nibbles[i]);
+  }
+}
+
+void put(const quant::Q4_1::Block& block, int row, std::byte* out) {
+  constexpr StripLayout kLayout = kLayoutQ4_1;
+  put_half(block.scale, row, out + kLayout.scale);
+  put_half(block.minimum, row, out + kLayout.minimum);
+  for (int i = 0; i < 16; ++i) {
+    out[kLayout.levels + lane_byte(i, row)] = std::byte(block.nibbles[i]);
+  }
+}
+
+// The 32 levels of a 5-bit block, whose nibbles and fifth bits lie as in Q5_0 and Q5_1.
+template <class Block>
+void put_five_bits(const Block& block, int row, const StripLayout& layout, std::byte* out) {
+  uint8_t levels[32];
+  for (int i = 0; i < 32; ++i) {
+    const int nibble = (block.nibbles[i % 16] >> (i / 16 * 4)) & 15;
+    const int fifth = (block.high[i / 8] >> (i % 8)) & 1;
+    levels[i] = static_cast<uint8_t>(nibble | (fifth << 4));
+  }
+  put_nibbles(levels, row, out + layout.levels);
+  put_high_bits(levels, 1, row, out + layout.high);
+}
+
+void put(const quant::Q5_0::Block& block, int row, std::byte* out) {
+  put_half(block.scale, row, out + kLayoutQ5_0.scale);
+  put_five_bits(block, row, kLayoutQ5_0, out);
+}
+
+void put(const quant::Q5_1::Block& block, int row, std::byte* out) {
+  put_half(block.scale, row, out + kLayoutQ5_1.scale);
+  put_half(block.minimum, row, out + kLayoutQ5_1.minimum);
+  put_five_bits(block, row, kLayoutQ5_1, out);
+}
+
+void put(const quant::Q8_0::Block& block, int row, std::byte* out) {
+  constexpr StripLayout kLayout = kLayoutQ8_0;
+  put_half(block.scale, row, out + kLayout.scale);
+  for (int i = 0; i < 32; ++i) {
+    out[kLayout.levels + lane_byte(i, row)] = std::byte(block.levels[i]);
+  }
+}
+
+void put(const quant::Q4_K::Block& block, int row, std::byte* out) {
+  constexpr StripLayout kLayout = kLayoutQ4_K;
+  put_half(block.scale_unit, row, out + kLayout.scale_unit);
+  put_half(block.minimum_unit, row, out + kLayout.minimum_unit);
+  for (int sub = 0; sub < 8; ++sub) {
+    std::byte* at = out + kLayout.header + sub * kLayout.block;
+    at[kLayout.scale + row] = std::byte(block.scales.scale(sub));
+    at[kLayout.minimum + row] = std::byte(block.scales.minimum(sub));
+    uint8_t levels[32];
+    for (int i = 0; i < 32; ++i) {
+      levels[i] = (block.nibbles[sub / 2 * 32 + i] >> (sub % 2 * 4)) & 15;
+    }
+    put_nibbles(levels, row, at + kLayout.levels);
+  }
+}
+
+void put(const quant::Q5_K::Block& block, int row, std::byte* out) {
+  constexpr StripLayout kLayout = kLayoutQ5_K;
+  put_half(block.scale_unit, row, out + kLayout.scale_unit);
+  put_half(block.minimum_unit, row, out + kLayout.minimum_unit);
+  for (int sub = 0; sub < 8; ++sub) {
+    std::byte* at = out + kLayout.header + sub * kLayout.block;
+    at[kLayout.scale + row] = std::byte(block.scales.scale(sub));
+    at[kLayout.minimum + row] = std::byte(block.scales.minimum(sub));
+    uint8_t levels[32];
+    for (int i = 0; i < 32; ++i) {
+      const int nibble = (block.nibbles[sub / 2 * 32 + i] >> (sub % 2 * 4)) & 15;
+      const int fifth = (block.high[i] >> sub) & 1;
+      levels[i] = static_cast<uint8_t>(nibble | (fifth << 4));
+    }
+    put_nibbles(levels, row, at + kLayout.levels);
+    put_high_bits(levels, 1, row, at + kLayout.high);
+  }
+}
+
+void put(const quant::Q6_K::Block& block, int row, std::byte* out) {
+  constexpr StripLayout kLayout = kLayoutQ6_K;
+  put_half(block.scale_unit, row, out + kLayout.scale_unit);
+  for (int run = 0; run < 8; ++run) {
+    std::byte* at = out + kLayout.header + run * kLayout.block;
+    at[kLayout.scale + row] = std::byte(block.scales[2 * run]);
+    at[kLayout.scale + 16 + row] = std::byte(block.scales[2 * run + 1]);
+    uint8_t levels[32];
+    for (int i = 0; i < 32; ++i) {
+      const int low = block.low[run / 4 * 64 + run % 2 * 32 + i] >> (run % 4 / 2 * 4);
+      const int high = block.high[run / 4 * 32 + i] >> (run % 4 * 2);
+      levels[i] = static_cast<uint8_t>((low & 15) | ((high & 3) << 4));
+    }
+    put_nibbles(levels, row, at + kLayout.levels);
+    put_high_bits(levels, 2, row, at + kLayout.high);
+  }
+}
+
+template <class F, StripLayout kLayout>
+void pack_blocks(const std::byte* data, int64_t row_bytes, int rows, int64_t cols,
+                 std::byte* strip) {
+  static_assert(F::values == kLayout.values);
+  for (int row = 0; row < rows; ++row) {
+    for (int64_t b = 0; b < cols / F::values; ++b) {
+      typename F::Block block;  // copied, for its alignment
+      std::memcpy(&block, data + row * row_bytes + b * int64_t{sizeof(block)}, sizeof(block));
+      put(block, row, strip + b * kLayout.bytes());
+    }
+  }
+}
+
+struct Packing {
+  std::string_view format;
+  StripKind kind;
+  int values, block_bytes;  // of a strip's (super-)block
+  PackStrip pack;
+};
+
+template <class F>
+constexpr Packing plain(StripKind kind) {
+  return {F::name, kind, 1, kStripRows * int{sizeof(typename F::Block)},
+          pack_plain<typename F::Block>};
+}
+template <class F, StripLayout kLayout>
+constexpr Packing quantised(StripKind kind) {
+  return {F::name, kind, kLayout.values, kLayout.bytes(), pack_blocks<F, kLayout>};
+}
+
+constexpr Packing kPackings[] = {
+    plain<quant::F32>(StripKind::f32),
+    plain<quant::F16>(StripKind::f16),
+    plain<quant::BF16>(StripKind::bf16),
+    quantised<quant::Q4_0, kLayoutQ4_0>(StripKind::q4_0),
+    quantised<quant::Q4_1, kLayoutQ4_1>(StripKind::q4_1),
+    quantised<quant::Q5_0, kLayoutQ5_0>(StripKind::q5_0),
+    quantised<quant::Q5_1, kLayoutQ5_1>(StripKind::q5_1),
+    quantised<quant::Q8_0, kLayoutQ8_0>(StripKind::q8_0),
+    quantised<quant::Q4_K, kLayoutQ4_K>(StripKind::q4_k),
+    quantised<quant::Q5_K, kLayoutQ5_K>(StripKind::q5_k),
+    quantised<quant::Q6_K, kLayoutQ6_K>(StripKind::q6_k),
+};
+
+}  // namespace
+
+std::optional<StripKind> strip_kind_of(const Format& format) {
+  for (const Packing& packing : kPackings) {
+    if (packing.format == format.name) return packing.kind;
+  }
+  return std::nullopt;
+}
+
+PackedMatrix pack(StripKind kind, const std::byte* data, int64_t rows, int64_t cols,
+                  ThreadPool& threads) {
+  const Packing& packing = *std::find_if(std::begin(kPackings), std::end(kPackings),
+                                         [&](const Packing& p) { return p.kind == kind; });
+  PackedMatrix matrix;
+  matrix.kind = kind;
+  matrix.rows = rows;
+  matrix.cols = cols;
+  matrix.strip_bytes = cols / packing.values * packing.block_bytes;
+  matrix.bytes = AlignedBytes(static_cast<size_t>(matrix.strips() * matrix.strip_bytes));
+  const int64_t row_bytes = find_format(packing.format)->bytes(cols);
+  const ThreadPool::Awake awake(threads);
+  threads.run(matrix.strips(), [&](int64_t index, int) {
+    std::byte* strip = matrix.bytes.data() + index * matrix.strip_bytes;
+    std::memset(strip, 0, static_cast<size_t>(matrix.strip_bytes));
+    const int64_t first = index * kStripRows;
+    packing.pack(data + first * row_bytes, row_bytes,
+                 static_cast<int>(std::min<int64_t>(kStripRows, rows - first)), cols, strip);
+  });
+  return matrix;
+}
+
+}  // namespace matador::cpu

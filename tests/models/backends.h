@@ -1,4 +1,4 @@
-// The backends that this build can test on.
+// The backends that this machine can run the models on.
 #pragma once
 
 #include <functional>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/cpu/cpu.h"
 #include "backends/reference/reference.h"
 
 namespace matador {
@@ -16,6 +17,14 @@ struct NamedBackend {
   std::function<std::shared_ptr<Backend>()> make;
 };
 
-inline std::vector<NamedBackend> test_backends() { return {{"reference", make_reference_backend}}; }
+inline std::vector<NamedBackend> test_backends() {
+  std::vector<NamedBackend> backends{{"reference", make_reference_backend}};
+  for (Isa isa : available_isas()) {
+    backends.push_back({"cpu_" + std::string(name_of(isa)), [isa]() -> std::shared_ptr<Backend> {
+                          return make_cpu_backend({.threads = 2, .isa = isa});
+                        }});
+  }
+  return backends;
+}
 
 }  // namespace matador

@@ -77,8 +77,8 @@ INSTANTIATE_TEST_SUITE_P(TinyModels, Batching,
                          testing::Combine(testing::ValuesIn(tiny_model_names()),
                                           testing::ValuesIn(test_backends())),
                          [](const testing::TestParamInfo<Parameter>& parameter) {
-                           return test_name(std::get<0>(parameter.param)) + "_on_" +
-                                  std::get<1>(parameter.param).name;
+                           return test_name(std::get<0>(parameter.param) + "_on_" +
+                                            std::get<1>(parameter.param).name);
                          });
 
 }  // namespace

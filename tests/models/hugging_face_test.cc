@@ -63,8 +63,8 @@ INSTANTIATE_TEST_SUITE_P(TinyModels, HuggingFace,
                          testing::Combine(testing::ValuesIn(folders_and_gguf_files()),
                                           testing::ValuesIn(test_backends())),
                          [](const testing::TestParamInfo<Parameter>& parameter) {
-                           return test_name(std::get<0>(parameter.param)) + "_on_" +
-                                  std::get<1>(parameter.param).name;
+                           return test_name(std::get<0>(parameter.param) + "_on_" +
+                                            std::get<1>(parameter.param).name);
                          });
 
 }  // namespace

@@ -11,6 +11,10 @@ if(MATADOR_SANITIZE)
   target_link_options(matador_options INTERFACE -fsanitize=${MATADOR_SANITIZE})
 endif()
 
+if(MATADOR_FUZZ)
+  target_compile_options(matador_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})

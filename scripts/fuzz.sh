@@ -24,7 +24,7 @@ fuzz_one() {
 export -f fuzz_one
 export seconds
 
-cmake --build --preset fuzz
+cmake --build --preset fuzz --target fuzz
 targets=$(find build/fuzz -name '*_fuzz' -type f -perm -u+x | sort)
 [ -n "$targets" ] || { echo "fuzz: no target was built"; exit 1; }
 xargs -P 2 -I {} bash -c 'fuzz_one {}' <<<"$targets"

@@ -12,7 +12,7 @@ Tensor normalise(Ops& ops, const Tensor& x, const Norm& norm, const Weight& weig
 }  // namespace
 
 Tensor Decoder::forward(Ops& ops, const Batch& batch, const Cache& cache) const {
-  Tensor x = ops.embed(embed_, batch, spec_.embedding_factor);
+  ResidualStream x(ops, ops.embed(embed_, batch, spec_.embedding_factor));
   for (const BoundResidual& bound : residuals_) {
     Tensor sum;
     for (const BoundPath& path : bound.paths) {
@@ -20,18 +20,20 @@ Tensor Decoder::forward(Ops& ops, const Batch& batch, const Cache& cache) const 
       sum = sum ? ops.add(sum, y, 1) : y;
     }
     const Residual& residual = *bound.residual;
-    x = normalise(ops, ops.add(x, sum, residual.scale), residual.after, bound.after_norm);
-    ops.release_except({&x, 1});
+    x.add(sum, residual.scale);
+    if (residual.after) x.set(x.read(residual.after, bound.after_norm));
+    x.release_others();
   }
-  x = normalise(ops, ops.take(x, batch.logit_tokens), spec_.final_norm, final_norm_);
-  return ops.scale_logits(ops.linear(x, head_), spec_.logit_factor, spec_.logit_softcap);
+  const Tensor wanted = ops.take(x.value(), batch.logit_tokens);
+  const Tensor normed = normalise(ops, wanted, spec_.final_norm, final_norm_);
+  return ops.scale_logits(ops.linear(normed, head_), spec_.logit_factor, spec_.logit_softcap);
 }
 
-Tensor Decoder::run(const BoundPath& bound, Ops& ops, const Tensor& x, const Batch& batch,
+Tensor Decoder::run(const BoundPath& bound, Ops& ops, ResidualStream& x, const Batch& batch,
                     const Cache& cache) const {
-  const Slot slot{bound.weights,
-                  bound.kv < 0 ? nullptr : &cache.layers[static_cast<size_t>(bound.kv)]};
-  const Tensor h = normalise(ops, x, bound.path->in, bound.in_norm);
+  const KvLayer* kv = bound.kv < 0 ? nullptr : &cache.layers[static_cast<size_t>(bound.kv)];
+  const Slot slot{bound.weights, kv};
+  const Tensor h = x.read(bound.path->in, bound.in_norm);
   const Tensor y =
       std::visit([&](const auto& op) { return apply(op, ops, h, slot, batch); }, bound.path->op);
   return normalise(ops, y, bound.path->out, bound.out_norm);

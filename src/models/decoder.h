@@ -7,6 +7,7 @@
 
 #include "models/model.h"
 #include "models/registry.h"
+#include "models/residual_stream.h"
 #include "models/spec.h"
 #include "models/weight_binder.h"
 
@@ -40,7 +41,7 @@ class Decoder final : public Model {
     Weight after_norm = {};
   };
 
-  Tensor run(const BoundPath& bound, Ops& ops, const Tensor& x, const Batch& batch,
+  Tensor run(const BoundPath& bound, Ops& ops, ResidualStream& x, const Batch& batch,
              const Cache& cache) const;
   void bind_path(WeightBinder& binder, int32_t layer, BoundPath& bound) const;
   void bind_norm(WeightBinder& binder, int32_t layer, const Norm& norm, const std::string& role,

@@ -63,6 +63,16 @@ TEST_P(Batching, APromptBesideOthersGivesTheSameLogits) {
   EXPECT_EQ(Rows(rows.begin() + first, rows.begin() + first + count), alone(20, prompt_.size()));
 }
 
+TEST_P(Batching, RowsThatNobodyWantsChangeNothing) {
+  const std::vector<int32_t> blocks = model_.new_blocks(prompt_.size());
+  Chunk first = part(0, 20, blocks);
+  first.wants_logits = false;
+  EXPECT_TRUE(model_.step({first}).empty());
+  Chunk other{.tokens = prompt_, .blocks = model_.new_blocks(prompt_.size())};
+  other.wants_logits = false;
+  EXPECT_EQ(model_.step({other, part(20, prompt_.size(), blocks)}), alone(20, prompt_.size()));
+}
+
 TEST_P(Batching, ASharedPrefixGivesTheSameLogits) {
   const size_t shared = 24;
   std::vector<int32_t> blocks = model_.new_blocks(prompt_.size());

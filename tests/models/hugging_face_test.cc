@@ -11,7 +11,7 @@ namespace matador {
 namespace {
 
 // Of the logits' spread.
-constexpr float kTolerance = 1e-3F;
+constexpr float kTolerance = 1e-4F;
 
 float largest_difference(const Rows& a, const Rows& b) {
   EXPECT_EQ(a.size(), b.size());

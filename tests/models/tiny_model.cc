@@ -28,7 +28,7 @@ struct BatchArrays {
   void add(const Chunk& chunk) {
     const auto end = chunk.start + static_cast<int32_t>(chunk.tokens.size());
     for (int32_t position = chunk.start; position < end; ++position) {
-      logit_tokens.push_back(static_cast<int32_t>(token_ids.size()));
+      if (chunk.wants_logits) logit_tokens.push_back(static_cast<int32_t>(token_ids.size()));
       token_ids.push_back(chunk.tokens[static_cast<size_t>(position - chunk.start)]);
       positions.push_back(position);
       rope_lengths.push_back(chunk.rope_length > 0 ? chunk.rope_length : end);

@@ -36,6 +36,7 @@ struct Chunk {
   int32_t start = 0;
   std::vector<int32_t> blocks;  // enough for start + tokens
   int32_t rope_length = 0;      // 0: start + tokens
+  bool wants_logits = true;
 };
 
 using Rows = std::vector<std::vector<float>>;
@@ -49,7 +50,7 @@ class TinyModel {
 
   // Blocks nobody has had yet, enough for `tokens`.
   std::vector<int32_t> new_blocks(size_t tokens);
-  // Runs the chunks as one step; logits of every token.
+  // Runs the chunks as one step; logits of every token of those that want them.
   Rows step(const std::vector<Chunk>& chunks);
   // A whole prompt in one step.
   Rows logits(const std::vector<int32_t>& tokens);

@@ -49,11 +49,15 @@ inline Tensor view(std::vector<float>& values, int64_t rows) {
 // A matrix of random values in a format. `misalign` puts its first byte at an odd address.
 inline HostWeight make_weight(const Format& format, int64_t rows, int64_t cols, uint32_t seed,
                               Precision precision, bool misalign = false) {
-  const std::vector<float> values = random_floats(static_cast<size_t>(rows * cols), seed, 0.1F);
-  const size_t bytes = static_cast<size_t>(rows * format.bytes(cols));
-  std::vector<std::byte> aligned(bytes);
-  format.encode(values.data(), aligned.data(), rows * cols);
-  auto storage = std::make_shared<std::vector<std::byte>>(bytes + 1);
+  std::vector<std::byte> aligned(static_cast<size_t>(rows * format.bytes(cols)));
+  if (format.encode != nullptr) {
+    const auto values = random_floats(static_cast<size_t>(rows * cols), seed, 0.1F);
+    format.encode(values.data(), aligned.data(), rows * cols);
+  } else {  // any bytes are a block; with these two bits clear every scale is finite
+    std::mt19937 generator(seed);
+    for (std::byte& byte : aligned) byte = std::byte{static_cast<uint8_t>(generator() & 0x3B)};
+  }
+  auto storage = std::make_shared<std::vector<std::byte>>(aligned.size() + 1);
   std::byte* data = storage->data() + (misalign ? 1 : 0);
   std::copy(aligned.begin(), aligned.end(), data);
   HostWeight weight;

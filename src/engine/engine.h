@@ -22,7 +22,7 @@ struct EngineOptions {
   KvType kv_type = KvType::f16;
   bool prefix_caching = true;
   uint64_t seed = 0;  // for requests without their own
-  std::vector<int32_t> eos_token_ids;
+  std::vector<int32_t> eos_token_ids = {};
 };
 
 // A snapshot; counters only grow.

@@ -28,7 +28,8 @@ Result<int32_t> wanted_length(const Model& model, const EngineOptions& options) 
                             " is negative");
   }
   if (options.max_model_len == 0) return made_for;
-  if (options.max_model_len > made_for) {
+  // Frequencies that depend on the length go on beyond it.
+  if (options.max_model_len > made_for && !model.info().state_depends_on_length) {
     return invalid_argument("max_model_len: " + std::to_string(options.max_model_len) +
                             " is beyond the " + std::to_string(made_for) +
                             " positions that the model was made for");

@@ -144,16 +144,22 @@ void Scheduler::plan_item(Sequence& sequence, int32_t count) {
   item.num_rows = item.num_prompt_logprobs;
   if (end == sequence.size()) {
     int32_t row = item.first_row + item.num_rows++;
-    // Those who draw from it: at the prompt's end, every choice.
-    for (auto& choice : group.choices) {
-      bool draws =
-          group.prompt_done ? choice.get() == &sequence : choice->status != State::finished;
-      if (draws && sequence.params().max_tokens > 0) plan_.draws.push_back({choice.get(), row});
-    }
+    if (group.request.params.max_tokens > 0) plan_draws(sequence, row);
   }
   plan_.num_rows += item.num_rows;
   plan_.num_tokens += count;
   plan_.items.push_back(item);
+}
+
+// The choices of a request draw their first tokens from the same row, the prompt's last.
+void Scheduler::plan_draws(Sequence& sequence, int32_t row) {
+  if (sequence.group.prompt_done) {
+    plan_.draws.push_back({&sequence, row});
+    return;
+  }
+  for (auto& choice : sequence.group.choices) {
+    if (choice->status != State::finished) plan_.draws.push_back({choice.get(), row});
+  }
 }
 
 bool Scheduler::admit(Sequence& sequence) {

@@ -76,6 +76,7 @@ class Scheduler {
   void plan_waiting();
   int32_t affordable(const Sequence& sequence, int32_t limit) const;
   void plan_item(Sequence& sequence, int32_t count);
+  void plan_draws(Sequence& sequence, int32_t row);
   bool admit(Sequence& sequence);
 
   void wait(Sequence& sequence);

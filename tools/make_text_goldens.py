@@ -6,7 +6,7 @@ Usage: tools/make_text_goldens.py [tokenizers|gguf|smollm2 GGUF]...   (default: 
 Needs tokenizers, transformers, sentencepiece, gguf and llama-cpp-python. Writes to tests/data/text:
   tokenizers/NAME/    a Hugging Face folder, and ids.txt: a line for each line of corpus.jsonl
   gguf/NAME.json      a vocabulary as GGUF metadata, and gguf/KIND.txt: llama.cpp's ids with it
-A line of ids.txt is "IDS PLAIN TEXT [id...]": hashes (FNV-1a, 64 bits) of the ids with special
+A line of ids.txt is "IDS PLAIN TEXT [id...]": hashes (FNV-1a folded to 32 bits) of the ids with special
 tokens, of those of the text in which special tokens are not looked for, and of the decoded text
 ("-" where the reference has no such notion); every 40th line has the ids in full.
 """
@@ -33,7 +33,7 @@ def fnv(data):
     value = 0xCBF29CE484222325
     for byte in data:
         value = (value ^ byte) * 0x100000001B3 & (2**64 - 1)
-    return f"{value:016x}"
+    return f"{value >> 32 ^ value & 0xFFFFFFFF:08x}"
 
 
 def hash_ids(ids):

@@ -33,12 +33,12 @@ inline const std::vector<std::string>& corpus() {
   return lines;
 }
 
-// FNV-1a, 64 bits.
+// FNV-1a of 64 bits, folded to 32.
 inline std::string hash_bytes(std::string_view bytes) {
   uint64_t value = 0xCBF29CE484222325;
   for (unsigned char byte : bytes) value = (value ^ byte) * 0x100000001B3;
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+  char text[9];
+  std::snprintf(text, sizeof text, "%08x", static_cast<unsigned>(value >> 32 ^ value));
   return text;
 }
 

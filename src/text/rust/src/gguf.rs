@@ -170,7 +170,8 @@ fn sentencepiece(vocab: &Vocab, pieces: &[Piece], unigram: bool) -> Result<Token
         prefix_every_stretch: true,
         remove_extra_whitespaces: vocab.remove_extra_whitespaces,
         escape_whitespaces: true,
-        user_defined_in_raw_text: true,
+        // llama.cpp finds these in the raw text, except that T5's own tokenizer does not.
+        user_defined_in_raw_text: !unigram,
     };
     spm::build(pieces, &options)
 }
@@ -268,8 +269,13 @@ fn spell(tokenizer: &mut Tokenizer, kind: &PreTokenizer) -> Result<()> {
 /// where BERT's vocabulary has "word" and "##piece".
 fn word_pieces(vocab: &Vocab, pieces: &[Piece]) -> Result<Tokenizer> {
     let bracketed = |text: &str| text.starts_with('[') && text.ends_with(']');
-    let spelled = |piece: &Piece| match piece.text.strip_prefix('▁') {
-        Some(word) => word.to_string(),
+    let word = |text: &str| {
+        text.strip_prefix('▁')
+            .filter(|word| !word.is_empty())
+            .map(str::to_string)
+    };
+    let spelled = |piece: &Piece| match word(&piece.text) {
+        Some(word) => word,
         None if piece.kind != PieceKind::Normal || bracketed(&piece.text) => piece.text.clone(),
         None => format!("##{}", piece.text),
     };

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 
+#include "core/device.h"
+
 namespace matador::quant {
 
 // Twice the value of each code, which makes all of them whole numbers. Bit 3 is the sign.
-inline constexpr int8_t kTwiceE2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+MATADOR_TABLE int8_t kTwiceE2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 }  // namespace matador::quant

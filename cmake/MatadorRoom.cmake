@@ -3,7 +3,8 @@
 add_library(matador_options INTERFACE)
 target_include_directories(matador_options INTERFACE ${CMAKE_SOURCE_DIR}/src
                                                      ${CMAKE_BINARY_DIR}/generated)
-target_compile_options(matador_options INTERFACE -Wall -Wextra -Wshadow -Werror)
+target_compile_options(matador_options INTERFACE
+                       $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wshadow -Werror>)
 if(MATADOR_SANITIZE)
   target_compile_options(matador_options INTERFACE -fsanitize=${MATADOR_SANITIZE}
                                                    -fno-sanitize-recover=all

@@ -1,0 +1,28 @@
+// The CUDA backend: NVIDIA GPUs from Turing (sm_75) on. Activations are bf16, or f32 where the
+// embedding table was loaded with Precision::exact.
+//
+// Steps of decodes only are captured into a CUDA graph the second time their shape is seen, and
+// replayed from then on. A weight of Precision::fast that is stored as f32 or f16 is kept as bf16.
+//
+// This header needs no CUDA: a build without MATADOR_CUDA has the same functions and no device.
+#pragma once
+
+#include <memory>
+
+#include "backends/backend.h"
+
+namespace matador {
+
+struct CudaOptions {
+  int device = 0;
+  // Off: every step launches its kernels one by one. Needed where one StepKey stands for several
+  // programs, as in tests of single operations.
+  bool graphs = true;
+};
+
+// True where this build has the backend and the machine a GPU and driver that can run it.
+bool cuda_available();
+// Throws std::runtime_error where there is no such device.
+std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options);
+
+}  // namespace matador

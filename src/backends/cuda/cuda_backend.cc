@@ -1,0 +1,187 @@
+#include <cuda_runtime_api.h>
+
+#include <cstring>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "backends/cuda/cuda.h"
+#include "backends/cuda/cuda_ops.h"
+#include "backends/cuda/error.h"
+#include "backends/cuda/graph.h"
+#include "backends/cuda/kernels/kernels.h"
+#include "backends/cuda/memory.h"
+
+namespace matador {
+namespace cuda {
+namespace {
+
+// Selects the device for the calling thread before any member touches it.
+struct Device {
+  explicit Device(int device) : index(device) {
+    check(cudaSetDevice(index), "cudaSetDevice");
+    check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  }
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  ~Device() { cudaStreamDestroy(stream); }
+
+  int index;
+  cudaDeviceProp properties{};
+  cudaStream_t stream = nullptr;
+};
+
+class CudaBackend final : public Backend {
+ public:
+  explicit CudaBackend(const CudaOptions& options)
+      : graphs_enabled_(options.graphs),
+        device_(options.device),
+        ops_(device_.stream, device_.properties.major >= 8) {}
+  ~CudaBackend() override { cudaStreamSynchronize(device_.stream); }
+
+  DeviceInfo info() const override;
+  Weight load(HostWeight host) override;
+  std::unique_ptr<Buffer> allocate(size_t bytes) override;
+  int64_t kv_block_bytes(const KvLayer& kv) const override {
+    return 2 * bytes_of(kv.type) * kv.block_size * kv.num_kv_heads * kv.head_dim;
+  }
+  void copy(void* to, const void* from, size_t bytes) override;
+  void plan(const Batch& batch) override;
+  void run(StepKey key, const Program& program) override;
+  std::span<const float> to_host(const Tensor& tensor) override;
+
+ private:
+  std::shared_ptr<DeviceMemory> upload(const void* data, size_t bytes);
+  void run_eagerly(const Program& program);
+
+  bool graphs_enabled_;
+  Device device_;
+  CudaOps ops_;
+  std::map<GraphKey, StepGraph> graphs_;
+  PinnedMemory host_;
+};
+
+DeviceInfo CudaBackend::info() const {
+  check(cudaSetDevice(device_.index), "cudaSetDevice");
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return {"cuda:" + std::to_string(device_.index) + " (" + device_.properties.name + ")", total,
+          free};
+}
+
+std::shared_ptr<DeviceMemory> CudaBackend::upload(const void* data, size_t bytes) {
+  auto memory = std::make_shared<DeviceMemory>(bytes);
+  check(cudaMemcpyAsync(memory->data(), data, bytes, cudaMemcpyHostToDevice, device_.stream),
+        "copying a weight");
+  check(cudaStreamSynchronize(device_.stream), "copying a weight");
+  return memory;
+}
+
+Weight CudaBackend::load(HostWeight host) {
+  Weight weight;
+  weight.format = host.format;
+  weight.rows = host.rows;
+  weight.cols = host.cols;
+  weight.precision = host.precision;
+  std::shared_ptr<DeviceMemory> memory;
+  const bool is_vector = host.rows == 1 && !host.is_table;
+  if (is_vector) {  // norms read f32
+    std::vector<float> values(static_cast<size_t>(host.cols));
+    host.format->decode(host.data, values.data(), host.cols);
+    weight.format = find_format("f32");
+    memory = upload(values.data(), values.size() * sizeof(float));
+  } else {
+    memory = upload(host.data, static_cast<size_t>(host.rows * host.format->bytes(host.cols)));
+  }
+  weight.data = memory->as<const std::byte>();
+  if (!is_vector && host.precision == Precision::fast && host.format->block_values == 1 &&
+      host.format->name != "bf16") {
+    const size_t values = static_cast<size_t>(host.rows * host.cols);
+    auto rounded = std::make_shared<DeviceMemory>(values * size_of(DType::bf16));
+    decode_weight(weight, {rounded->as<std::byte>(), DType::bf16, host.rows, host.cols, host.cols},
+                  device_.stream);
+    check(cudaStreamSynchronize(device_.stream), "rounding a weight");
+    weight.format = find_format("bf16");
+    weight.data = rounded->as<const std::byte>();
+    memory = std::move(rounded);
+  }
+  weight.owner = std::move(memory);
+  if (!host.bias.empty()) {
+    auto bias = upload(host.bias.data(), host.bias.size() * sizeof(float));
+    weight.bias = bias->as<const float>();
+    weight.bias_owner = std::move(bias);
+  }
+  return weight;
+}
+
+std::unique_ptr<Buffer> CudaBackend::allocate(size_t bytes) {
+  auto memory = std::make_unique<DeviceMemory>(bytes);
+  check(cudaMemsetAsync(memory->data(), 0, bytes, device_.stream), "cudaMemset");
+  return memory;
+}
+
+void CudaBackend::copy(void* to, const void* from, size_t bytes) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, device_.stream), "cudaMemcpy");
+}
+
+void CudaBackend::plan(const Batch& batch) {
+  check(cudaSetDevice(device_.index), "cudaSetDevice");
+  const bool batch_moved = ops_.batch().upload(batch, device_.stream);
+  ops_.reserve_partials();
+  const bool partials_moved = ops_.take_partials_moved();
+  if (batch_moved || partials_moved) graphs_.clear();
+}
+
+void CudaBackend::run_eagerly(const Program& program) {
+  ops_.begin(true);
+  program(ops_);
+}
+
+void CudaBackend::run(StepKey, const Program& program) {
+  if (!graphs_enabled_ || !ops_.batch().only_decodes()) return run_eagerly(program);
+  StepGraph& graph = graphs_[ops_.batch().key()];
+  if (graph.ready()) {
+    graph.launch(device_.stream);
+    ops_.begin(false);
+    program(ops_);
+  } else if (graph.wanted()) {
+    graph.capture(device_.stream, [&] { run_eagerly(program); });
+    graph.launch(device_.stream);
+  } else {
+    run_eagerly(program);
+    graph.set_wanted(ops_.capturable());
+  }
+}
+
+std::span<const float> CudaBackend::to_host(const Tensor& tensor) {
+  Tensor from = tensor;
+  if (tensor.dtype != DType::f32) {
+    from = ops_.make(tensor.rows, tensor.cols, DType::f32);
+    convert(tensor, from, device_.stream);
+  }
+  const size_t row_bytes = static_cast<size_t>(from.cols) * sizeof(float);
+  host_.reserve(row_bytes * static_cast<size_t>(from.rows));
+  if (from.rows > 0) {
+    check(cudaMemcpy2DAsync(host_.data(), row_bytes, from.data,
+                            static_cast<size_t>(from.stride) * sizeof(float), row_bytes,
+                            static_cast<size_t>(from.rows), cudaMemcpyDeviceToHost, device_.stream),
+          "copying results");
+  }
+  check(cudaStreamSynchronize(device_.stream), "a step");
+  return {reinterpret_cast<const float*>(host_.data()), static_cast<size_t>(from.rows * from.cols)};
+}
+
+}  // namespace
+}  // namespace cuda
+
+bool cuda_available() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+}
+
+std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options) {
+  return std::make_unique<cuda::CudaBackend>(options);
+}
+
+}  // namespace matador

@@ -1,0 +1,131 @@
+#include "backends/cuda/cuda_ops.h"
+
+#include <algorithm>
+
+#include "backends/cuda/error.h"
+#include "backends/cuda/kernels/kernels.h"
+
+namespace matador::cuda {
+
+CudaOps::CudaOps(cudaStream_t stream, bool tensor_cores)
+    : stream_(stream), tensor_cores_(tensor_cores), cublas_(CublasLt::open()) {}
+
+void CudaOps::begin(bool launch) {
+  launch_ = launch;
+  capturable_ = true;
+  arena_.clear();
+}
+
+void CudaOps::reserve_partials() {
+  const size_t tasks = static_cast<size_t>(batch_.num_decode_tasks());
+  if (partials_.reserve(tasks * partial_floats_ * sizeof(float))) partials_moved_ = true;
+}
+
+Tensor CudaOps::make(int64_t rows, int64_t cols, DType dtype) {
+  return {arena_.allocate(static_cast<size_t>(rows * cols) * size_of(dtype)), dtype, rows, cols,
+          cols};
+}
+
+Tensor CudaOps::embed(const Weight& table, const Batch& batch, float scale) {
+  const DType dtype = table.precision == Precision::exact ? DType::f32 : DType::bf16;
+  const Tensor y = make(batch.num_tokens(), table.cols, dtype);
+  if (launch_) cuda::embed(table, batch_.arrays(), scale, y, stream_);
+  return y;
+}
+
+Tensor CudaOps::norm(const Tensor& x, const Norm& norm, const Weight& w) {
+  const Tensor y = make(x.rows, x.cols, x.dtype);
+  if (launch_) cuda::norm(x, norm, w, y, stream_);
+  return y;
+}
+
+Tensor CudaOps::add(const Tensor& x, const Tensor& y, float scale) {
+  const Tensor sum = make(x.rows, x.cols, x.dtype);
+  if (launch_) cuda::add(x, y, scale, sum, stream_);
+  return sum;
+}
+
+Tensor CudaOps::multiply(const Tensor& x, const Tensor& y) {
+  const Tensor product = make(x.rows, x.cols, x.dtype);
+  if (launch_) cuda::multiply(x, y, product, stream_);
+  return product;
+}
+
+Tensor CudaOps::activate(const Tensor& x, Act act) {
+  const Tensor y = make(x.rows, x.cols, x.dtype);
+  if (launch_) cuda::activate(x, act, y, stream_);
+  return y;
+}
+
+Tensor CudaOps::gated(const Tensor& gate, const Tensor& up, Act act) {
+  const Tensor y = make(gate.rows, gate.cols, gate.dtype);
+  if (launch_) cuda::gated(gate, up, act, y, stream_);
+  return y;
+}
+
+std::pair<Tensor, Tensor> CudaOps::add_norm(const Tensor& x, const Tensor& y, const Norm& norm,
+                                            const Weight& w) {
+  if (norm.group > 0 && norm.group != x.cols) return Ops::add_norm(x, y, norm, w);
+  const Tensor normed = make(x.rows, x.cols, x.dtype);
+  const Tensor sum = make(x.rows, x.cols, x.dtype);
+  if (launch_) cuda::add_norm(x, y, norm, w, normed, sum, stream_);
+  return {normed, sum};
+}
+
+void CudaOps::rope(Tensor& heads, int32_t head_dim, const Rope& rope, const Batch& batch) {
+  const RopeAngles angles = batch_.angles(rope, batch);
+  if (launch_) cuda::rope(heads, head_dim, rope, angles, batch_.arrays(), stream_);
+}
+
+void CudaOps::store_kv(const KvLayer& kv, const Tensor& k, const Tensor& v, const Batch&) {
+  if (launch_) cuda::store_kv(kv, k, v, batch_.arrays(), stream_);
+}
+
+Tensor CudaOps::attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
+                       const Batch& batch) {
+  const Tensor y = make(q.rows, q.cols, q.dtype);
+  if (!launch_) return y;
+  if (!tensor_cores_ || q.dtype != DType::bf16 || !has_tensor_attend(kv, attend)) {
+    cuda::attend_generic(q, kv, attend, batch_.arrays(), y, stream_);
+    return y;
+  }
+  const bool decodes_too = attend.num_heads / attend.num_kv_heads > kDecodeGroup;
+  if (decodes_too || !batch_.only_decodes()) {
+    cuda::attend_prefill(q, kv, attend, batch_.arrays(), {batch.query_start, decodes_too}, y,
+                         stream_);
+  }
+  if (!decodes_too && batch_.num_decode_tasks() > 0) {
+    partial_floats_ = std::max(partial_floats_, decode_partial_floats(attend));
+    reserve_partials();
+    cuda::attend_decode(q, kv, attend, batch_.arrays(), partials_.as<float>(), y, stream_);
+  }
+  return y;
+}
+
+Tensor CudaOps::take(const Tensor& x, std::span<const int32_t> rows) {
+  const Tensor y = make(static_cast<int64_t>(rows.size()), x.cols, x.dtype);
+  const int32_t* on_device = batch_.arrays().logit_tokens;
+  if (!batch_.is_logit_tokens(rows)) {
+    capturable_ = false;
+    std::byte* copy = arena_.allocate(rows.size_bytes());
+    on_device = reinterpret_cast<const int32_t*>(copy);
+    check(cudaMemcpyAsync(copy, rows.data(), rows.size_bytes(), cudaMemcpyHostToDevice, stream_),
+          "copying row numbers");
+  }
+  if (launch_) cuda::take(x, on_device, y, stream_);
+  return y;
+}
+
+Tensor CudaOps::scale_logits(const Tensor& x, float factor, float softcap) {
+  const Tensor y = make(x.rows, x.cols, DType::f32);
+  if (launch_) cuda::scale_logits(x, factor, softcap, y, stream_);
+  return y;
+}
+
+void CudaOps::release_except(std::span<const Tensor> live) {
+  std::vector<const std::byte*> addresses;
+  for (const Tensor& tensor : live) addresses.push_back(tensor.data);
+  arena_.release_except(addresses);
+}
+
+}  // namespace matador::cuda

@@ -1,0 +1,165 @@
+// Attention of sequences with one new token. A warp takes one split of a sequence's context for the
+// query heads that share a KV head, all of whose copies are under way at once; a second kernel
+// merges a head's splits in order.
+#include "backends/cuda/kernels/attend_tile.cuh"
+
+namespace matador::cuda {
+namespace {
+
+constexpr int kThreads = 32;
+
+template <int kDim>
+constexpr int kTilesOfSplit = kSplitTokens / AttendShape<kDim>::kTile;
+
+// Per task and head: kDim sums, then the highest score and the total.
+template <int kDim>
+struct Partial {
+  float* data;
+  __device__ Partial(float* partials, int64_t task, int num_heads, int head)
+      : data(partials + (task * num_heads + head) * (kDim + 2)) {}
+};
+
+__device__ __forceinline__ const int32_t* words_of(const BatchArrays& batch) {
+  return reinterpret_cast<const int32_t*>(batch.header);
+}
+
+__device__ __forceinline__ bool out_of_window(int first, int position, int window) {
+  return window > 0 && first + kSplitTokens <= position - window + 1;
+}
+
+__device__ __forceinline__ void wait_until_pending(int groups) {
+  switch (groups) {
+    case 0: return wait_copies<0>();
+    case 1: return wait_copies<1>();
+    case 2: return wait_copies<2>();
+    default: return wait_copies<3>();
+  }
+}
+
+template <int kDim>
+__device__ void store_partial(RowSums<kDim>& rows, float* partials, int64_t task, int num_heads,
+                              int first_head, int group) {
+  rows.add_up();
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const int row = threadIdx.x / 4 + 8 * i;
+    if (row >= group) continue;
+    float* out = Partial<kDim>(partials, task, num_heads, first_head + row).data;
+#pragma unroll
+    for (int tile = 0; tile < kDim / 8; ++tile) {
+      const int column = tile * 8 + threadIdx.x % 4 * 2;
+      out[column] = rows.sum[tile][2 * i];
+      out[column + 1] = rows.sum[tile][2 * i + 1];
+    }
+    if (threadIdx.x % 4 == 0) {
+      out[kDim] = rows.highest[i];
+      out[kDim + 1] = rows.total[i];
+    }
+  }
+}
+
+template <class K, int kDim>
+__global__ void __launch_bounds__(kThreads)
+    attend_splits_kernel(View<const __nv_bfloat16> q, KvView<const K> kv, int num_heads,
+                         Scores rule, BatchArrays batch, float* partials) {
+  using Shape = AttendShape<kDim>;
+  extern __shared__ uint4 shared[];
+  K* const query = reinterpret_cast<K*>(shared);
+  K* const tiles = query + Shape::kQueryElements;
+  const auto* tasks = reinterpret_cast<const DecodeTask*>(words_of(batch) + batch.header->tasks);
+  const int group = num_heads / kv.num_heads;
+  const int64_t items = int64_t{batch.header->num_decode_tasks} * kv.num_heads;
+  for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {
+    const int64_t index = item / kv.num_heads;
+    const int head = static_cast<int>(item % kv.num_heads);
+    const DecodeTask task = tasks[index];
+    const int token = batch.query_start[task.sequence];
+    const int position = batch.positions[token];
+    if (out_of_window(task.first, position, rule.window)) continue;
+    const int32_t* table =
+        words_of(batch) + batch.header->tables + batch.table_starts[task.sequence];
+    __syncwarp();  // the item before is read
+    for (int i = 0; i < kTilesOfSplit<kDim>; ++i) {
+      K* keys = tiles + 2 * i * Shape::kTileElements;
+      load_tile<K, kDim, kThreads>(kv, table, head, task.first + i * Shape::kTile, position + 1,
+                                   keys, keys + Shape::kTileElements);
+    }
+    for (int row = 0; row < 16; ++row) {
+      const __nv_bfloat16* from = q.row(token) + int64_t{head * group + row} * kDim;
+      load_query<K, kDim>(row < group ? from : nullptr, query + row * Shape::kStride);
+    }
+    const int lane_row = threadIdx.x / 4;
+    const int positions[2] = {lane_row < group ? position : -1,
+                              lane_row + 8 < group ? position : -1};
+    RowSums<kDim> rows;
+    rows.clear();
+    for (int i = 0; i < kTilesOfSplit<kDim>; ++i) {
+      wait_until_pending(kTilesOfSplit<kDim> - 1 - i);
+      __syncwarp();
+      const K* keys = tiles + 2 * i * Shape::kTileElements;
+      attend_tile<K, kDim>(query, keys, keys + Shape::kTileElements, task.first + i * Shape::kTile,
+                           positions, rule, rows);
+    }
+    store_partial<kDim>(rows, partials, index, num_heads, head * group, group);
+  }
+}
+
+template <int kDim>
+__global__ void __launch_bounds__(kDim)
+    merge_splits_kernel(const float* partials, int num_heads, int window, BatchArrays batch,
+                        View<__nv_bfloat16> y) {
+  const int sequence = blockIdx.x, head = blockIdx.y;
+  const int first_task = batch.task_starts[sequence];
+  const int num_tasks = batch.task_starts[sequence + 1] - first_task;
+  if (num_tasks == 0) return;
+  const int token = batch.query_start[sequence];
+  const int position = batch.positions[token];
+  float highest = -INFINITY, total = 0, sum = 0;
+#pragma unroll 4
+  for (int i = 0; i < num_tasks; ++i) {
+    if (out_of_window(i * kSplitTokens, position, window)) continue;
+    const float* partial =
+        Partial<kDim>(const_cast<float*>(partials), first_task + i, num_heads, head).data;
+    const Merge merge(highest, partial[kDim]);
+    highest = merge.highest;
+    total = merge(total, partial[kDim + 1]);
+    sum = merge(sum, partial[threadIdx.x]);
+  }
+  store(y.row(token) + head * kDim + threadIdx.x, __fdiv_rn(sum, total));
+}
+
+template <class K, int kDim>
+void launch(const Tensor& q, const KvLayer& kv, const Attend& attend, const BatchArrays& batch,
+            float* partials, const Tensor& y, cudaStream_t stream) {
+  using Shape = AttendShape<kDim>;
+  constexpr int kShared = (Shape::kQueryElements + 2 * kTilesOfSplit<kDim> * Shape::kTileElements) *
+                          static_cast<int>(sizeof(K));
+  const auto kernel = attend_splits_kernel<K, kDim>;
+  const unsigned blocks = resident_blocks(kernel, kThreads, kShared);
+  kernel<<<blocks, kThreads, kShared, stream>>>(view<const __nv_bfloat16>(q), view<const K>(kv),
+                                                attend.num_heads, scores_of(attend), batch,
+                                                partials);
+  check_launch("attend_splits_kernel");
+  const dim3 grid(static_cast<unsigned>(batch.num_sequences),
+                  static_cast<unsigned>(attend.num_heads));
+  merge_splits_kernel<kDim><<<grid, kDim, 0, stream>>>(partials, attend.num_heads, attend.window,
+                                                       batch, view<__nv_bfloat16>(y));
+  check_launch("merge_splits_kernel");
+}
+
+}  // namespace
+
+size_t decode_partial_floats(const Attend& attend) {
+  return static_cast<size_t>(attend.num_heads) * static_cast<size_t>(attend.head_dim + 2);
+}
+
+void attend_decode(const Tensor& q, const KvLayer& kv, const Attend& attend,
+                   const BatchArrays& batch, float* partials, const Tensor& y,
+                   cudaStream_t stream) {
+  with_half_type(kv.type, [&]<class K>() {
+    with_head_dim(kv.head_dim,
+                  [&]<int kDim>() { launch<K, kDim>(q, kv, attend, batch, partials, y, stream); });
+  });
+}
+
+}  // namespace matador::cuda

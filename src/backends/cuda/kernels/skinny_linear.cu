@@ -1,0 +1,150 @@
+// x W^T for up to kSkinnyTokens tokens on tensor cores: the time is that of reading W once.
+//
+// A block finds kRows output features; its warps share the row's K, a chunk of 32 each in turn, and
+// their sums are added in order of warp. The weights are the matrix operand's sixteen rows and go
+// from memory to registers directly: within a chunk of 32 the order of K is free as long as x has
+// the same, so each lane takes eight consecutive values, one 16-byte access, for two instructions.
+#include "backends/cuda/kernels/kernels.h"
+#include "backends/cuda/kernels/mma.cuh"
+#include "backends/cuda/kernels/pack.cuh"
+
+namespace matador::cuda {
+namespace {
+
+constexpr int kWarps = 8;
+constexpr int kThreads = 32 * kWarps;
+constexpr int kRows = 16;
+constexpr int kChunk = 32;  // values of K a warp takes at once
+constexpr int kUnroll = 4;  // chunks in flight
+
+struct Output {
+  const __nv_bfloat16* weight;
+  const float* bias;
+  void* y;
+  int64_t y_stride;
+  int32_t rows;
+  int32_t first_block;
+  bool f32;
+};
+
+struct Outputs {
+  Output at[kSkinnyOutputs];
+  int count;
+};
+
+__device__ __forceinline__ uint4 load_chunk(const __nv_bfloat16* from, bool valid) {
+  return valid ? __ldg(reinterpret_cast<const uint4*>(from)) : uint4{0, 0, 0, 0};
+}
+
+// Sums of sixteen output features for 8 * kTiles tokens over this warp's share of K.
+template <int kTiles>
+__device__ void sum_chunks(const __nv_bfloat16* const (&w)[2], const bool (&has_row)[2],
+                           View<const __nv_bfloat16> x, int tokens, int cols,
+                           float (&sums)[kTiles][4]) {
+  const int group = threadIdx.x % 32 / 4;
+  const int offset = threadIdx.x % 4 * 8;
+  const int warp = threadIdx.x / 32;
+  for (int base = warp * kChunk; base < cols; base += kWarps * kChunk * kUnroll) {
+    uint4 a[kUnroll][2];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const int k = base + u * kWarps * kChunk + offset;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        a[u][half] = load_chunk(w[half] + k, has_row[half] && k < cols);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const int k = base + u * kWarps * kChunk + offset;
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        const int token = tile * 8 + group;
+        const uint4 b = load_chunk(x.row(token) + k, token < tokens && k < cols);
+        mma<__nv_bfloat16>(sums[tile], {a[u][0].x, a[u][1].x, a[u][0].y, a[u][1].y}, {b.x, b.y});
+        mma<__nv_bfloat16>(sums[tile], {a[u][0].z, a[u][1].z, a[u][0].w, a[u][1].w}, {b.z, b.w});
+      }
+    }
+  }
+}
+
+template <int kTiles>
+__global__ void __launch_bounds__(kThreads)
+    skinny_kernel(View<const __nv_bfloat16> x, int tokens, int cols, Outputs outputs) {
+  int index = 0;
+  while (index + 1 < outputs.count &&
+         static_cast<int>(blockIdx.x) >= outputs.at[index + 1].first_block) {
+    ++index;
+  }
+  const Output& out = outputs.at[index];
+  const int first_row = (blockIdx.x - out.first_block) * kRows;
+  const int group = threadIdx.x % 32 / 4;
+  const __nv_bfloat16* w[2];
+  bool has_row[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int64_t row = first_row + group + 8 * half;
+    has_row[half] = row < out.rows;
+    w[half] = out.weight + row * cols;
+  }
+  float sums[kTiles][4] = {};
+  sum_chunks<kTiles>(w, has_row, x, tokens, cols, sums);
+
+  __shared__ float shared[kWarps][kTiles * 8][kRows + 1];
+  const int warp = threadIdx.x / 32;
+  const int column = threadIdx.x % 4 * 2;
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      shared[warp][tile * 8 + column + i % 2][group + i / 2 * 8] = sums[tile][i];
+    }
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < kTiles * 8 * kRows; i += kThreads) {
+    const int token = i / kRows, row = first_row + i % kRows;
+    if (token >= tokens || row >= out.rows) continue;
+    float sum = out.bias != nullptr ? out.bias[row] : 0;
+    for (int from = 0; from < kWarps; ++from) sum += shared[from][token][i % kRows];
+    const int64_t at = token * out.y_stride + row;
+    if (out.f32) {
+      static_cast<float*>(out.y)[at] = sum;
+    } else {
+      store(static_cast<__nv_bfloat16*>(out.y) + at, sum);
+    }
+  }
+}
+
+}  // namespace
+
+void skinny_linear(const Tensor& x, std::span<const SkinnyOutput> outputs, cudaStream_t stream) {
+  if (x.rows == 0) return;
+  Outputs list{};
+  int blocks = 0;
+  for (const SkinnyOutput& output : outputs) {
+    const Tensor& y = output.y;
+    list.at[list.count++] = {static_cast<const __nv_bfloat16*>(output.weight),
+                             output.bias,
+                             y.data,
+                             y.stride,
+                             static_cast<int32_t>(y.cols),
+                             blocks,
+                             y.dtype == DType::f32};
+    blocks += static_cast<int>(ceil_div(y.cols, kRows));
+  }
+  const int tokens = static_cast<int>(x.rows), cols = static_cast<int>(x.cols);
+  const auto launch = [&](auto kernel) {
+    kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(view<const __nv_bfloat16>(x),
+                                                                   tokens, cols, list);
+  };
+  if (tokens <= 8) {
+    launch(skinny_kernel<1>);
+  } else if (tokens <= 16) {
+    launch(skinny_kernel<2>);
+  } else {
+    launch(skinny_kernel<4>);
+  }
+  check_launch("skinny_kernel");
+}
+
+}  // namespace matador::cuda

@@ -21,9 +21,10 @@ bool takes_levels(const Weight& w) {
 }
 
 QuantisedRows quantise(const MatmulContext& context, const Tensor& x) {
-  const int64_t blocks = x.rows * (x.cols / kActivationBlock);
+  const int64_t padded = (x.rows + kRowGroup - 1) / kRowGroup * kRowGroup;
+  const int64_t blocks = padded * (x.cols / kActivationBlock);
   QuantisedRows rows{.cols = x.cols,
-                     .levels = take<int8_t>(context.arena, x.rows * x.cols),
+                     .levels = take<int8_t>(context.arena, padded * x.cols),
                      .scales = take<float>(context.arena, blocks),
                      .sums = take<float>(context.arena, blocks),
                      .negated = take<int32_t>(context.arena, blocks),
@@ -108,32 +109,38 @@ class Multiplication {
     int64_t base = 0;
     for (size_t i = 0; i < weights_.size(); ++i) {
       const int64_t count = strips_of(*weights_[i]);
+      const int64_t begin = std::max<int64_t>(strips.begin - base, 0);
       const int64_t end = std::min(strips.end - base, count);
-      for (int64_t s = std::max<int64_t>(strips.begin - base, 0); s < end; ++s) {
-        run_strip(*weights_[i], outs_[i], s, tokens, thread);
-      }
+      if (begin < end) run_weight(i, {begin, end}, tokens, thread);
       base += count;
     }
   }
 
-  void run_strip(const Weight& w, const Tensor& out, int64_t strip, Range tokens, int thread) {
-    const std::optional<PackedMatrix>& packed = loaded(w).packed;
-    const int64_t row = strip * kStripRows;
-    const int rows = static_cast<int>(std::min<int64_t>(kStripRows, w.rows - row));
-    const StripKind kind = packed ? packed->kind : StripKind::f32;
-    const StripJob job{
-        .strip = packed ? packed->strip(strip) : decoder_->decode(w, strip, rows, thread),
-        .cols = w.cols,
-        .x = x_.row<const float>(0),
-        .x_stride = x_.stride,
-        .levels = &levels_,
-        .begin = tokens.begin,
-        .end = tokens.end,
-        .out = out.row<float>(0) + row,
-        .out_stride = out.stride,
-        .rows = rows,
-        .bias = w.bias == nullptr ? nullptr : w.bias + row};
-    context_.kernels.strips[static_cast<size_t>(kind)](job);
+  void run_weight(size_t index, Range strips, Range tokens, int thread) {
+    const Weight& w = *weights_[index];
+    const Tensor& out = outs_[index];
+    StripJob job{.cols = w.cols,
+                 .x = x_.row<const float>(0),
+                 .x_stride = x_.stride,
+                 .levels = &levels_,
+                 .begin = tokens.begin,
+                 .end = tokens.end,
+                 .out = out.row<float>(0) + strips.begin * kStripRows,
+                 .out_stride = out.stride,
+                 .bias = w.bias == nullptr ? nullptr : w.bias + strips.begin * kStripRows};
+    if (const auto& packed = loaded(w).packed) {
+      job.strips = packed->strip(strips.begin);
+      job.strip_bytes = packed->strip_bytes;
+      job.rows = std::min(w.rows, strips.end * kStripRows) - strips.begin * kStripRows;
+      return context_.kernels.strips[static_cast<size_t>(packed->kind)](job);
+    }
+    for (int64_t strip = strips.begin; strip < strips.end; ++strip) {
+      job.rows = std::min<int64_t>(kStripRows, w.rows - strip * kStripRows);
+      job.strips = decoder_->decode(w, strip, static_cast<int>(job.rows), thread);
+      context_.kernels.strips[static_cast<size_t>(StripKind::f32)](job);
+      job.out += kStripRows;
+      if (job.bias != nullptr) job.bias += kStripRows;
+    }
   }
 
   const MatmulContext& context_;

@@ -19,8 +19,9 @@ struct Avx2 {
   struct B {
     __m256i a, b;
   };
+  static constexpr int kStrips = 1;
   static constexpr int kPlainTokens = 5;
-  static constexpr int kQuantisedTokens = 4;
+  static constexpr int kQuantisedTokens = 3;
   static constexpr int kAttendRows = 3;
   static constexpr int kAttendVectors = 2;
   static constexpr bool kOffsetSigned = false;

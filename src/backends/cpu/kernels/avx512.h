@@ -13,8 +13,9 @@ struct Avx512 {
   using F = __m512;
   using I = __m512i;
   using B = __m512i;
+  static constexpr int kStrips = 2;
   static constexpr int kPlainTokens = 12;
-  static constexpr int kQuantisedTokens = 8;
+  static constexpr int kQuantisedTokens = 6;
   static constexpr int kAttendRows = 6;
   static constexpr int kAttendVectors = 4;
   static constexpr bool kOffsetSigned = false;

@@ -127,20 +127,19 @@ struct Elementwise {
   }
 
   static void quantise(const float* x, int64_t row, const QuantisedRows& rows) {
-    const int64_t blocks = rows.cols / kActivationBlock;
-    for (int64_t b = 0; b < blocks; ++b) {
+    for (int64_t b = 0; b < rows.blocks(); ++b) {
       const F first = V::load(x + b * 32);
       const F second = V::load(x + b * 32 + 16);
       const float peak = V::highest(V::max(V::abs(first), V::abs(second)));
       const F inverse = V::set(peak > 0 ? 127 / peak : 0);
       const typename V::I low = V::to_int(V::mul(first, inverse));
       const typename V::I high = V::to_int(V::mul(second, inverse));
-      int8_t* levels = rows.levels + row * rows.cols + b * 32;
+      const int64_t at = rows.index(row, b);
+      int8_t* levels = rows.levels + at * kActivationBlock;
       V::store(levels, low);
       V::store(levels + 16, high);
       const int32_t low_sum = V::sum(low);
       const int32_t high_sum = V::sum(high);
-      const int64_t at = row * blocks + b;
       rows.scales[at] = peak / 127;
       rows.sums[at] = peak / 127 * static_cast<float>(low_sum + high_sum);
       rows.negated[at] = -(low_sum + high_sum);

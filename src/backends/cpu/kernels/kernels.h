@@ -32,29 +32,39 @@ enum class StripKind : uint8_t {
 };
 constexpr bool is_quantised(StripKind kind) { return kind > StripKind::bf16; }
 
-// Rows of activations in blocks of 32 signed bytes, each value being scale * level.
+// Rows of activations in blocks of 32 signed bytes, each value being scale * level. The blocks of
+// six rows lie side by side, as a tile reads them: see index().
 constexpr int kActivationBlock = 32;
+constexpr int kRowGroup = 6;
 struct QuantisedRows {
   int64_t cols = 0;                   // a multiple of 32
-  int8_t* levels = nullptr;           // [rows, cols]
-  float* scales = nullptr;            // [rows, cols / 32]
-  float* sums = nullptr;              // [rows, cols / 32]: scale * sum of the levels
-  int32_t* negated = nullptr;         // [rows, cols / 32]: - sum of the levels
-  int32_t* negated_halves = nullptr;  // [rows, cols / 32, 2]: the same for 16 levels each
+  int8_t* levels = nullptr;           // 32 a block
+  float* scales = nullptr;            // one a block, as the next three
+  float* sums = nullptr;              // scale * sum of the levels
+  int32_t* negated = nullptr;         // - sum of the levels
+  int32_t* negated_halves = nullptr;  // two a block: the same for 16 levels each
+
+  int64_t blocks() const { return cols / kActivationBlock; }
+  // Of a row's block among all blocks.
+  int64_t index(int64_t row, int64_t block) const {
+    return (row / kRowGroup * blocks() + block) * kRowGroup + row % kRowGroup;
+  }
 };
 
-// One strip times rows [begin, end) of the input.
+// Some neighbouring strips times rows [begin, end) of the input; `begin` is a multiple of
+// kRowGroup.
 struct StripJob {
-  const std::byte* strip = nullptr;
+  const std::byte* strips = nullptr;
+  int64_t strip_bytes = 0;
+  int64_t rows = 0;  // of the strips that exist; all but the last have 16
   int64_t cols = 0;
   const float* x = nullptr;  // for plain kinds
   int64_t x_stride = 0;
   const QuantisedRows* levels = nullptr;  // for quantised kinds
   int64_t begin = 0, end = 0;
-  float* out = nullptr;  // the strip's first column of row 0
+  float* out = nullptr;  // the first strip's first column of row 0
   int64_t out_stride = 0;
-  int rows = 0;                 // of the strip that exist, 1 to 16
-  const float* bias = nullptr;  // of the strip, or null
+  const float* bias = nullptr;  // of the strips, or null
 };
 
 // How attention divides the keys of a sequence; see attend.h.

@@ -22,10 +22,10 @@ struct Portable {
   struct B {
     uint8_t v[64];
   };
-  // Rows and vectors of accumulators that a tile of the plain and the quantised product, and of
-  // attention, keep in registers.
+  // What a tile of the plain and the quantised product, and of attention, keeps in registers.
+  static constexpr int kStrips = 1;
   static constexpr int kPlainTokens = 4;
-  static constexpr int kQuantisedTokens = 4;
+  static constexpr int kQuantisedTokens = 3;
   static constexpr int kAttendRows = 2;
   static constexpr int kAttendVectors = 2;
   // Whether dot() wants signed weights with 128 added.

@@ -4,57 +4,105 @@
 // whatever number of activation rows a tile holds, so a result does not depend on the batch.
 #pragma once
 
+#include <utility>
+
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/strip_layout.h"
 #include "core/half.h"
 
 namespace matador::cpu {
 
-// Calls tile.template operator()<N>(first) over [begin, end), N tokens at a time: kMost, then the
-// halves of what is left.
+// Calls tile.template operator()<kStrips, kTokens>(strip, token) for all of a job: V's most strips
+// at a time, and for those its most tokens, then what is left in smaller tiles.
 template <int kMost, class Tile>
-MATADOR_DEVICE void for_tiles(int64_t begin, int64_t end, Tile tile) {
+MATADOR_DEVICE void for_tokens(int64_t begin, int64_t end, Tile tile) {
   for (; end - begin >= kMost; begin += kMost) tile.template operator()<kMost>(begin);
-  if constexpr (kMost > 1) for_tiles<(kMost > 8 ? 8 : kMost / 2)>(begin, end, tile);
+  if constexpr (kMost > 1) for_tokens<(kMost > 4 ? 4 : kMost / 2)>(begin, end, tile);
+}
+template <int kMostStrips, int kMostTokens, class Tile>
+MATADOR_DEVICE void for_tiles(const StripJob& job, Tile tile) {
+  const int64_t strips = (job.rows + kStripRows - 1) / kStripRows;
+  int64_t strip = 0;
+  for (; strip + kMostStrips <= strips; strip += kMostStrips) {
+    for_tokens<kMostTokens>(job.begin, job.end, [&]<int kTokens>(int64_t token) {
+      tile.template operator()<kMostStrips, kTokens>(strip, token);
+    });
+  }
+  for (; strip < strips; ++strip) {
+    for_tokens<kMostTokens>(job.begin, job.end, [&]<int kTokens>(int64_t token) {
+      tile.template operator()<1, kTokens>(strip, token);
+    });
+  }
 }
 
 template <class V>
-MATADOR_DEVICE void store_strip(const StripJob& job, int64_t token, typename V::F sum) {
-  float* out = job.out + token * job.out_stride;
-  if (job.bias != nullptr) sum = V::add(sum, V::load(job.bias, job.rows));
-  if (job.rows == kStripRows) {
+MATADOR_DEVICE void store_strip(const StripJob& job, int64_t strip, int64_t token,
+                                typename V::F sum) {
+  const int64_t row = strip * kStripRows;
+  float* out = job.out + token * job.out_stride + row;
+  if (job.rows - row >= kStripRows) {
+    if (job.bias != nullptr) sum = V::add(sum, V::load(job.bias + row));
     V::store(out, sum);
   } else {
-    V::store(out, sum, job.rows);
+    const int rows = static_cast<int>(job.rows - row);
+    if (job.bias != nullptr) sum = V::add(sum, V::load(job.bias + row, rows));
+    V::store(out, sum, rows);
   }
 }
+
+// The sums of a tile.
+template <class V, int kStrips, int kTokens>
+struct TileSums {
+  using F = typename V::F;
+  F sums[kStrips][kTokens];
+
+  MATADOR_DEVICE TileSums() {
+#pragma GCC unroll 2
+    for (auto& strip : sums) {
+#pragma GCC unroll 16
+      for (F& sum : strip) sum = V::set(0);
+    }
+  }
+  MATADOR_DEVICE void store(const StripJob& job, int64_t strip, int64_t token) const {
+#pragma GCC unroll 2
+    for (int s = 0; s < kStrips; ++s) {
+#pragma GCC unroll 16
+      for (int t = 0; t < kTokens; ++t) store_strip<V>(job, strip + s, token + t, sums[s][t]);
+    }
+  }
+};
 
 // Plain numbers of type T.
 template <class V, class T>
 struct PlainStrip {
   using F = typename V::F;
 
-  template <int kTokens>
-  MATADOR_DEVICE static void tile(const StripJob& job, int64_t token) {
-    const T* weights = reinterpret_cast<const T*>(job.strip);
+  template <int kStrips, int kTokens>
+  static void tile(const StripJob& job, int64_t strip, int64_t token) {
+    const std::byte* strips = job.strips + strip * job.strip_bytes;
     const float* x = job.x + token * job.x_stride;
-    F sums[kTokens];
-#pragma GCC unroll 16
-    for (F& sum : sums) sum = V::set(0);
+    TileSums<V, kStrips, kTokens> tile;
     for (int64_t col = 0; col < job.cols; ++col) {
-      const F w = V::load(weights + col * kStripRows);
+      F w[kStrips];
+#pragma GCC unroll 2
+      for (int s = 0; s < kStrips; ++s) {
+        w[s] = V::load(reinterpret_cast<const T*>(strips + s * job.strip_bytes) + col * kStripRows);
+      }
 #pragma GCC unroll 16
       for (int t = 0; t < kTokens; ++t) {
-        sums[t] = V::fma(w, V::set(x[t * job.x_stride + col]), sums[t]);
+        const F value = V::set(x[t * job.x_stride + col]);
+#pragma GCC unroll 2
+        for (int s = 0; s < kStrips; ++s) tile.sums[s][t] = V::fma(w[s], value, tile.sums[s][t]);
       }
     }
-#pragma GCC unroll 16
-    for (int t = 0; t < kTokens; ++t) store_strip<V>(job, token + t, sums[t]);
+    tile.store(job, strip, token);
   }
 
   static void multiply(const StripJob& job) {
-    for_tiles<V::kPlainTokens>(job.begin, job.end,
-                               [&]<int kTokens>(int64_t token) { tile<kTokens>(job, token); });
+    for_tiles<V::kStrips, V::kPlainTokens>(
+        job, [&]<int kStrips, int kTokens>(int64_t strip, int64_t token) {
+          tile<kStrips, kTokens>(job, strip, token);
+        });
   }
 };
 
@@ -77,130 +125,160 @@ struct QuantisedStrip {
   static constexpr int kZeroLog2 = kOffset ? 7 : kCode.zero_log2;
   static constexpr bool kHasMinimum = kLayout.minimum >= 0;
 
-  struct Block {
-    B levels[8];
-    F scales[kCode.scales];
-    F minimum;
-  };
-
-  MATADOR_DEVICE static void load_levels(const std::byte* block, B (&levels)[8]) {
+  // Level vector k of a block.
+  template <int k>
+  MATADOR_DEVICE static B level(const std::byte* block) {
     const std::byte* p = block + kLayout.levels;
     if constexpr (kCode.bits == 8) {
-#pragma GCC unroll 8
-      for (int k = 0; k < 8; ++k) {
-        levels[k] = V::load_bytes(p + 64 * k);
-        if constexpr (kOffset) levels[k] = V::offset_signed(levels[k]);
-      }
-      return;
-    }
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) {
-      const B pair = V::load_bytes(p + 64 * k);
-      levels[k] = V::low_nibbles(pair);
-      levels[k + 4] = V::high_nibbles(pair);
-    }
-    if constexpr (kCode.bits == 5) {
-      add_bits<1, 1>(V::load_bytes(block + kLayout.high), levels);
-    } else if constexpr (kCode.bits == 6) {
-      add_bits<2, 3>(V::load_bytes(block + kLayout.high), levels);
-      add_bits<2, 3>(V::load_bytes(block + kLayout.high + 64), levels + 4);
-    }
-  }
-
-  // To levels[k] the bits kStep * k... of `high`.
-  template <int kStep, int kMask, int k = 0>
-  MATADOR_DEVICE static void add_bits(B high, B* levels) {
-    if constexpr (kStep * k < 8) {
-      levels[k] = V::template with_high_bits<kStep * k, kMask>(levels[k], high);
-      add_bits<kStep, kMask, k + 1>(high, levels);
-    }
-  }
-
-  MATADOR_DEVICE static void load_scales(const std::byte* super, const std::byte* block,
-                                         Block& out) {
-    if constexpr (kLayout.scale_unit < 0) {
-      out.scales[0] = V::load(reinterpret_cast<const Half*>(block + kLayout.scale));
-      if constexpr (kHasMinimum) {
-        out.minimum = V::load(reinterpret_cast<const Half*>(block + kLayout.minimum));
-      }
+      const B bytes = V::load_bytes(p + 64 * k);
+      if constexpr (kOffset) return V::offset_signed(bytes);
+      return bytes;
     } else {
-      const F unit = V::load(reinterpret_cast<const Half*>(super + kLayout.scale_unit));
-      using Byte = std::conditional_t<kCode.scales == 1, uint8_t, int8_t>;
-      const Byte* scales = reinterpret_cast<const Byte*>(block + kLayout.scale);
-#pragma GCC unroll 2
-      for (int i = 0; i < kCode.scales; ++i) {
-        out.scales[i] = V::mul(unit, V::load(scales + 16 * i));
-      }
-      if constexpr (kHasMinimum) {
-        const F minimum_unit = V::load(reinterpret_cast<const Half*>(super + kLayout.minimum_unit));
-        const F minimum = V::load(reinterpret_cast<const uint8_t*>(block + kLayout.minimum));
-        out.minimum = V::sub(V::set(0), V::mul(minimum_unit, minimum));
-      }
-    }
-  }
-
-  // The products of vectors [kFirst, kLast) with x, exact. `negated` is minus the sum of x there.
-  template <int kFirst, int kLast>
-  MATADOR_DEVICE static I dot(const B (&levels)[8], const int8_t* x, const int32_t* negated) {
-    I sum = V::zero();
-    if constexpr (kZeroLog2 >= 0) sum = V::template set_shifted<kZeroLog2>(negated);
-#pragma GCC unroll 8
-    for (int k = kFirst; k < kLast; ++k) {
-      if constexpr (kCode.is_signed && !kOffset) {
-        sum = V::dot_signed(sum, levels[k], x + 4 * k);
+      const B pair = V::load_bytes(p + 64 * (k % 4));
+      const B nibbles = k < 4 ? V::low_nibbles(pair) : V::high_nibbles(pair);
+      if constexpr (kCode.bits == 5) {
+        return V::template with_high_bits<k, 1>(nibbles, V::load_bytes(block + kLayout.high));
+      } else if constexpr (kCode.bits == 6) {
+        return V::template with_high_bits<k % 4 * 2, 3>(
+            nibbles, V::load_bytes(block + kLayout.high + k / 4 * 64));
       } else {
-        sum = V::dot(sum, levels[k], x + 4 * k);
+        return nibbles;
       }
     }
-    return sum;
   }
 
-  template <int kTokens>
-  MATADOR_DEVICE static void add_block(const Block& block, const QuantisedRows& x, int64_t token,
-                                       int64_t column_block, F (&sums)[kTokens]) {
-    const int64_t blocks = x.cols / kActivationBlock;
+  // Scale `index` of a block, and what its levels' minimum is.
+  MATADOR_DEVICE static F scale(const std::byte* super, const std::byte* block, int index) {
+    const std::byte* p = block + kLayout.scale + 16 * index;
+    if constexpr (kLayout.scale_unit < 0) {
+      return V::load(reinterpret_cast<const Half*>(p));
+    } else {
+      using Byte = std::conditional_t<kCode.scales == 1, uint8_t, int8_t>;
+      return V::mul(V::load(reinterpret_cast<const Half*>(super + kLayout.scale_unit)),
+                    V::load(reinterpret_cast<const Byte*>(p)));
+    }
+  }
+  MATADOR_DEVICE static F minimum(const std::byte* super, const std::byte* block) {
+    const std::byte* p = block + kLayout.minimum;
+    if constexpr (kLayout.minimum_unit < 0) {
+      return V::load(reinterpret_cast<const Half*>(p));
+    } else {
+      const F unit = V::load(reinterpret_cast<const Half*>(super + kLayout.minimum_unit));
+      return V::sub(V::set(0), V::mul(unit, V::load(reinterpret_cast<const uint8_t*>(p))));
+    }
+  }
+
+  MATADOR_DEVICE static I dot(I sums, B weights, const int8_t* x) {
+    if constexpr (kCode.is_signed && !kOffset) return V::dot_signed(sums, weights, x);
+    return V::dot(sums, weights, x);
+  }
+
+  // Exact products of some level vectors of a block with the tokens' levels, times the scales.
+  // `negated` is minus the sum of a token's levels, `step` apart.
+  template <int kStrips, int kTokens, int... k>
+  MATADOR_DEVICE static void add_products(const StripJob& job, const std::byte* block,
+                                          const int8_t* x, const int32_t* negated, int step,
+                                          I (&products)[kStrips][kTokens],
+                                          std::integer_sequence<int, k...>) {
 #pragma GCC unroll 16
     for (int t = 0; t < kTokens; ++t) {
-      const int64_t at = (token + t) * blocks + column_block;
-      const int8_t* levels = x.levels + at * kActivationBlock;
-      const F scale = V::set(x.scales[at]);
-      if constexpr (kCode.scales == 1) {
-        const I product = dot<0, 8>(block.levels, levels, x.negated + at);
-        sums[t] = V::fma(V::to_float(product), V::mul(block.scales[0], scale), sums[t]);
-      } else {
-        const I low = dot<0, 4>(block.levels, levels, x.negated_halves + 2 * at);
-        const I high = dot<4, 8>(block.levels, levels, x.negated_halves + 2 * at + 1);
-        sums[t] = V::fma(V::to_float(low), V::mul(block.scales[0], scale), sums[t]);
-        sums[t] = V::fma(V::to_float(high), V::mul(block.scales[1], scale), sums[t]);
+      I start = V::zero();
+      if constexpr (kZeroLog2 >= 0) start = V::template set_shifted<kZeroLog2>(negated + step * t);
+#pragma GCC unroll 2
+      for (int s = 0; s < kStrips; ++s) products[s][t] = start;
+    }
+    auto add = [&]<int kVector>() {
+      B weights[kStrips];
+#pragma GCC unroll 2
+      for (int s = 0; s < kStrips; ++s) weights[s] = level<kVector>(block + s * job.strip_bytes);
+#pragma GCC unroll 16
+      for (int t = 0; t < kTokens; ++t) {
+        const int8_t* four = x + t * kActivationBlock + 4 * kVector;
+#pragma GCC unroll 2
+        for (int s = 0; s < kStrips; ++s) products[s][t] = dot(products[s][t], weights[s], four);
       }
-      if constexpr (kHasMinimum) {
-        sums[t] = V::fma(block.minimum, V::set(x.sums[at]), sums[t]);
+    };
+    (add.template operator()<k>(), ...);
+  }
+
+  template <int kStrips, int kTokens>
+  MATADOR_DEVICE static void scale_products(const I (&products)[kStrips][kTokens],
+                                            const F (&scales)[kStrips], const float* x_scales,
+                                            TileSums<V, kStrips, kTokens>& tile) {
+#pragma GCC unroll 16
+    for (int t = 0; t < kTokens; ++t) {
+      const F x_scale = V::set(x_scales[t]);
+#pragma GCC unroll 2
+      for (int s = 0; s < kStrips; ++s) {
+        tile.sums[s][t] =
+            V::fma(V::to_float(products[s][t]), V::mul(scales[s], x_scale), tile.sums[s][t]);
       }
     }
   }
 
-  template <int kTokens>
-  MATADOR_DEVICE static void tile(const StripJob& job, int64_t token) {
-    F sums[kTokens];
+  // Adds a block's products; at is the index of the first token's block.
+  template <int kStrips, int kTokens>
+  MATADOR_DEVICE static void add_block(const StripJob& job, const std::byte* super,
+                                       const std::byte* block, int64_t at,
+                                       TileSums<V, kStrips, kTokens>& tile) {
+    const QuantisedRows& x = *job.levels;
+    const int8_t* levels = x.levels + at * kActivationBlock;
+    I products[kStrips][kTokens];
+    F scales[kStrips];
+    auto add_scaled = [&](int index) {
+#pragma GCC unroll 2
+      for (int s = 0; s < kStrips; ++s) {
+        scales[s] = scale(super + s * job.strip_bytes, block + s * job.strip_bytes, index);
+      }
+      scale_products(products, scales, x.scales + at, tile);
+    };
+    // The two halves of a nibble vector one after the other, while it is in a register.
+    if constexpr (kCode.scales == 1) {
+      add_products(job, block, levels, x.negated + at, 1, products,
+                   std::integer_sequence<int, 0, 4, 1, 5, 2, 6, 3, 7>());
+      add_scaled(0);
+    } else {
+      add_products(job, block, levels, x.negated_halves + 2 * at, 2, products,
+                   std::integer_sequence<int, 0, 1, 2, 3>());
+      add_scaled(0);
+      add_products(job, block, levels, x.negated_halves + 2 * at + 1, 2, products,
+                   std::integer_sequence<int, 4, 5, 6, 7>());
+      add_scaled(1);
+    }
+    if constexpr (kHasMinimum) {
+#pragma GCC unroll 2
+      for (int s = 0; s < kStrips; ++s) {
+        const F low = minimum(super + s * job.strip_bytes, block + s * job.strip_bytes);
 #pragma GCC unroll 16
-    for (F& sum : sums) sum = V::set(0);
-    const std::byte* super = job.strip;
-    for (int64_t b = 0; b < job.cols / 32; super += kLayout.bytes()) {
-      for (int sub = 0; sub < kLayout.blocks(); ++sub, ++b) {
-        const std::byte* bytes = super + kLayout.header + sub * kLayout.block;
-        Block block;
-        load_levels(bytes, block.levels);
-        load_scales(super, bytes, block);
-        add_block<kTokens>(block, *job.levels, token, b, sums);
+        for (int t = 0; t < kTokens; ++t) {
+          tile.sums[s][t] = V::fma(low, V::set(x.sums[at + t]), tile.sums[s][t]);
+        }
       }
     }
-#pragma GCC unroll 16
-    for (int t = 0; t < kTokens; ++t) store_strip<V>(job, token + t, sums[t]);
+  }
+
+  template <int kStrips, int kTokens>
+  static void tile(const StripJob& job, int64_t strip, int64_t token) {
+    TileSums<V, kStrips, kTokens> tile;
+    const std::byte* super = job.strips + strip * job.strip_bytes;
+    int64_t at = job.levels->index(token, 0);
+    for (int64_t col = 0; col < job.cols; col += kLayout.values, super += kLayout.bytes()) {
+      const std::byte* block = super + kLayout.header;
+      for (int sub = 0; sub < kLayout.blocks(); ++sub) {
+        add_block(job, super, block, at, tile);
+        block += kLayout.block;
+        at += kRowGroup;
+      }
+    }
+    tile.store(job, strip, token);
   }
 
   static void multiply(const StripJob& job) {
-    for_tiles<V::kQuantisedTokens>(job.begin, job.end,
-                                   [&]<int kTokens>(int64_t token) { tile<kTokens>(job, token); });
+    static_assert(kRowGroup % V::kQuantisedTokens == 0);
+    for_tiles<V::kStrips, V::kQuantisedTokens>(
+        job, [&]<int kStrips, int kTokens>(int64_t strip, int64_t token) {
+          tile<kStrips, kTokens>(job, strip, token);
+        });
   }
 };
 

@@ -33,9 +33,9 @@ struct Rope {
   float attention_factor = 1;           // multiplies cos and sin; resolved by the description
   float beta_fast = 32, beta_slow = 1;  // yarn
   bool truncate = true;                 // yarn: round the correction range
-  float low_freq_factor = 1, high_freq_factor = 4;  // llama3
-  std::vector<float> short_factor, long_factor;     // longrope, [dim / 2]
-  std::vector<float> freq_factors;                  // divisors of the frequencies (GGUF), [dim / 2]
+  float low_freq_factor = 1, high_freq_factor = 4;         // llama3
+  std::vector<float> short_factor = {}, long_factor = {};  // longrope, [dim / 2]
+  std::vector<float> freq_factors = {};  // divisors of the frequencies (GGUF), [dim / 2]
 
   // True where the frequencies depend on rope_lengths: cached blocks of such a model are only
   // reusable between requests of the same length class (see length_class).

@@ -1,5 +1,6 @@
 //! Chat templates: Jinja rendered as transformers.apply_chat_template does.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use minijinja::value::{Serde, Value as JinjaValue};
@@ -107,17 +108,18 @@ impl ChatTemplate {
             "add_generation_prompt".into(),
             input.add_generation_prompt.into(),
         );
-        let mut context: Vec<(String, JinjaValue)> = variables
+        let mut context: BTreeMap<String, JinjaValue> = variables
             .into_iter()
             .map(|(name, value)| (name, JinjaValue::from(Serde(value))))
             .collect();
-        context.push(("strftime_now".into(), clock(input.now)));
+        context.insert("strftime_now".into(), clock(input.now));
         let template = self
             .environment
             .get_template("chat")
             .map_err(|e| message_of(&e))?;
-        let context: JinjaValue = context.into_iter().collect();
-        template.render(context).map_err(|error| message_of(&error))
+        template
+            .render(JinjaValue::from(context))
+            .map_err(|error| message_of(&error))
     }
 }
 

@@ -11,7 +11,7 @@
 namespace matador {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;  // templates show the order of keys
 using testing::HasSubstr;
 using Shared = std::shared_ptr<const ChatTemplate>;
 

@@ -33,14 +33,17 @@ impl Habits {
         };
         let single = format!("'{NEEDLE}'");
         let double = format!("\"{NEEDLE}\"");
+        // What the other messages hold must not decide what is learnt of this one.
+        let shown = |role: &str, content: Form, quoted: &[&str]| {
+            [text as Form, parts]
+                .iter()
+                .any(|other| shows(conversation(role, content(NEEDLE), *other), quoted))
+        };
         let content = ROLES.map(|role| Content {
-            takes_text: shows(conversation(role, json!(NEEDLE)), &[]),
-            takes_parts: shows(
-                conversation(role, json!([{"type": "text", "text": NEEDLE}])),
-                &[&single, &double],
-            ),
+            takes_text: shown(role, text, &[]),
+            takes_parts: shown(role, parts, &[&single, &double]),
         });
-        let arguments = calling(json!({NEEDLE: "value"}));
+        let arguments = calling(json!({NEEDLE: "value"}), text);
         Self {
             content,
             takes_argument_objects: shows(arguments, &[&single]),
@@ -59,13 +62,26 @@ impl Habits {
     }
 }
 
-fn conversation(role: &str, content: Value) -> Value {
-    let user = |content: Value| json!({"role": "user", "content": content});
+/// How a message holds its text.
+type Form = fn(&str) -> Value;
+
+fn text(text: &str) -> Value {
+    text.into()
+}
+
+fn parts(text: &str) -> Value {
+    json!([{"type": "text", "text": text}])
+}
+
+/// A conversation in which `role` says `content` and the others speak in the form `other`.
+fn conversation(role: &str, content: Value, other: Form) -> Value {
+    let hi = json!({"role": "user", "content": other("hi")});
+    let said = json!({"role": role, "content": content});
     match role {
-        "system" => json!([{"role": "system", "content": content}, user(json!("hi"))]),
-        "assistant" => json!([user(json!("hi")), {"role": "assistant", "content": content}]),
+        "system" => json!([said, hi]),
+        "assistant" => json!([hi, said]),
         "tool" => {
-            let mut messages = calling(json!({"a": 1}));
+            let mut messages = calling(json!({"a": 1}), other);
             let result = json!({
                 "role": "tool", "name": "f", "tool_call_id": "call00000", "content": content,
             });
@@ -75,16 +91,16 @@ fn conversation(role: &str, content: Value) -> Value {
                 .for_each(|messages| messages.push(result.clone()));
             messages
         }
-        _ => json!([user(content)]),
+        _ => json!([said]),
     }
 }
 
-fn calling(arguments: Value) -> Value {
+fn calling(arguments: Value, form: Form) -> Value {
     let function = json!({"name": "f", "arguments": arguments});
     let call = json!({"id": "call00000", "type": "function", "function": function});
     json!([
-        {"role": "user", "content": "hi"},
-        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "user", "content": form("hi")},
+        {"role": "assistant", "content": form(""), "tool_calls": [call]},
     ])
 }
 
@@ -125,7 +141,7 @@ fn adapt_content(content: &mut Value, habit: Content) -> Result<()> {
     match content {
         Value::Array(parts) if !habit.takes_parts => *content = join_parts(parts)?.into(),
         Value::String(text) if habit.takes_parts && !habit.takes_text => {
-            *content = json!([{"type": "text", "text": text}]);
+            *content = parts(text);
         }
         _ => {}
     }

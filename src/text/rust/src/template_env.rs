@@ -11,8 +11,8 @@ use minijinja_contrib::pycompat;
 use crate::error::{Error, Result};
 
 /// About one unit for an instruction or 64 bytes: ends an endless loop within a second or so, and a
-/// template cannot use more than some 300 MB.
-const FUEL: u64 = 5_000_000;
+/// template cannot use more than some 130 MB.
+const FUEL: u64 = 2_000_000;
 
 pub fn environment(source: &str) -> Result<Environment<'static>> {
     let syntax = SyntaxConfig::builder()
@@ -23,6 +23,10 @@ pub fn environment(source: &str) -> Result<Environment<'static>> {
     environment.set_syntax(syntax.map_err(|error| message_of(&error))?);
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     environment.set_unknown_method_callback(pycompat::unknown_method_callback);
+    environment.set_formatter(|output, state, value| match value.kind() {
+        ValueKind::Number => Ok(output.write_str(&number(value))?),
+        _ => minijinja::escape_formatter(output, state, value),
+    });
     environment.set_fuel(Some(FUEL));
     environment.add_function("raise_exception", raise_exception);
     environment.add_filter("tojson", to_json);

@@ -35,10 +35,6 @@ int32_t ConfigReader::nullable_count(std::string_view key, int32_t otherwise) {
   return is_null(key) ? 0 : count(key, otherwise);
 }
 
-float ConfigReader::nullable_number(std::string_view key, float otherwise) {
-  return is_null(key) ? 0 : number(key, otherwise);
-}
-
 float ConfigReader::number(std::string_view key) {
   const std::optional<double> value = config_.number(key);
   if (value && std::isfinite(static_cast<float>(*value))) return static_cast<float>(*value);
@@ -48,6 +44,21 @@ float ConfigReader::number(std::string_view key) {
 
 float ConfigReader::number(std::string_view key, float otherwise) {
   return config_.has(key) ? number(key) : otherwise;
+}
+
+float ConfigReader::positive(std::string_view key) {
+  const float value = number(key);
+  if (value > 0) return value;
+  refuse(key, "a number above zero");
+  return 1;
+}
+
+float ConfigReader::positive(std::string_view key, float otherwise) {
+  return config_.has(key) ? positive(key) : otherwise;
+}
+
+float ConfigReader::nullable_positive(std::string_view key, float otherwise) {
+  return is_null(key) ? 0 : positive(key, otherwise);
 }
 
 bool ConfigReader::flag(std::string_view key, bool otherwise) {

@@ -24,9 +24,12 @@ class ConfigReader {
   int32_t index(std::string_view key, int32_t otherwise);
   // As HF's optional fields: an absent key means `otherwise`, an explicit null means 0 (none).
   int32_t nullable_count(std::string_view key, int32_t otherwise);
-  float nullable_number(std::string_view key, float otherwise);
   float number(std::string_view key);
   float number(std::string_view key, float otherwise);
+  // Above zero.
+  float positive(std::string_view key);
+  float positive(std::string_view key, float otherwise);
+  float nullable_positive(std::string_view key, float otherwise);
   bool flag(std::string_view key, bool otherwise);
   std::string text(std::string_view key, std::string_view otherwise);
   // Nothing where the key is absent or null.

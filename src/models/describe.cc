@@ -19,7 +19,7 @@ int32_t num_layers(ConfigReader& c) {
 }
 
 Norm rms_norm(ConfigReader& c) {
-  return {.kind = Norm::Kind::rms, .eps = c.number("rms_norm_eps", 1e-6F)};
+  return {.kind = Norm::Kind::rms, .eps = c.positive("rms_norm_eps", 1e-6F)};
 }
 
 Norm gemma_norm(ConfigReader& c) {

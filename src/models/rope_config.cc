@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 namespace matador {
 namespace {
@@ -14,8 +13,8 @@ class RopeReader {
 
   Rope read(int32_t head_dim) {
     Rope rope;
-    rope.theta = c_.has(at("rope_theta")) ? positive(at("rope_theta"))
-                                          : positive(keys_.theta, keys_.default_theta);
+    rope.theta = c_.has(at("rope_theta")) ? c_.positive(at("rope_theta"))
+                                          : c_.positive(keys_.theta, keys_.default_theta);
     rope.interleaved = c_.flag("rope_interleaved", false);
     rope.dim = rotated(head_dim);
     rope.freq_factors = factors("rope_freq_factors", rope.dim);
@@ -27,20 +26,16 @@ class RopeReader {
  private:
   std::string at(std::string_view name) const { return keys_.parameters + "." + std::string(name); }
 
-  float positive(const std::string& key, std::optional<float> otherwise = std::nullopt) {
-    const float value = otherwise ? c_.number(key, *otherwise) : c_.number(key);
-    if (value <= 0) c_.refuse(key, "a positive number");
-    return value;
-  }
-
   int32_t rotated(int32_t head_dim) {
     const std::string key =
         c_.has(at("partial_rotary_factor")) ? at("partial_rotary_factor") : "partial_rotary_factor";
-    const float part = c_.number(key, 1);
-    const auto dim = static_cast<int32_t>(static_cast<float>(head_dim) * part);
-    if (part > 0 && part <= 1 && dim % 2 == 0) return dim;
-    c_.refuse(key, "a fraction of head_dim " + std::to_string(head_dim) + " that is even");
-    return head_dim / 2 * 2;
+    c_.positive(key, 1);
+    const double part = c_.config().number(key).value_or(1);
+    // GGUF has the features themselves, of which the division may have lost a trace.
+    const int32_t dim = part <= 1 ? static_cast<int32_t>(part * head_dim + 1e-6) : 0;
+    if (dim > 0 && dim % 2 == 0) return dim;
+    c_.refuse(key, "a part of head_dim " + std::to_string(head_dim) + " that is even");
+    return 2;
   }
 
   std::vector<float> factors(const std::string& key, int32_t dim) {
@@ -56,10 +51,10 @@ class RopeReader {
     if (type == "default") return;
     if (type == "linear") {
       rope.scaling = Rope::Scaling::linear;
-      rope.factor = positive(at("factor"));
+      rope.factor = c_.positive(at("factor"));
     } else if (type == "dynamic") {
       rope.scaling = Rope::Scaling::dynamic;
-      rope.factor = positive(at("factor"));
+      rope.factor = c_.positive(at("factor"));
       rope.original_max_position = c_.count("max_position_embeddings");
       if (rope.dim <= 2) c_.refuse("head_dim", "more than 2 rotated features for dynamic scaling");
     } else if (type == "llama3") {
@@ -80,9 +75,9 @@ class RopeReader {
 
   void read_llama3(Rope& rope) {
     rope.scaling = Rope::Scaling::llama3;
-    rope.factor = positive(at("factor"));
-    rope.low_freq_factor = positive(at("low_freq_factor"));
-    rope.high_freq_factor = positive(at("high_freq_factor"));
+    rope.factor = c_.positive(at("factor"));
+    rope.low_freq_factor = c_.positive(at("low_freq_factor"));
+    rope.high_freq_factor = c_.positive(at("high_freq_factor"));
     rope.original_max_position = original_max_position();
     if (rope.high_freq_factor <= rope.low_freq_factor) {
       c_.refuse(at("high_freq_factor"), "more than low_freq_factor");
@@ -92,9 +87,9 @@ class RopeReader {
   void read_yarn(Rope& rope) {
     rope.scaling = Rope::Scaling::yarn;
     rope.original_max_position = original_max_position();
-    rope.factor = positive(at("factor"), extension(rope));
-    rope.beta_fast = positive(at("beta_fast"), rope.beta_fast);
-    rope.beta_slow = positive(at("beta_slow"), rope.beta_slow);
+    rope.factor = c_.positive(at("factor"), extension(rope));
+    rope.beta_fast = c_.positive(at("beta_fast"), rope.beta_fast);
+    rope.beta_slow = c_.positive(at("beta_slow"), rope.beta_slow);
     rope.truncate = c_.flag(at("truncate"), true);
     const float mscale = c_.number(at("mscale"), 0);
     const float mscale_all_dim = c_.number(at("mscale_all_dim"), 0);
@@ -110,7 +105,7 @@ class RopeReader {
   void read_longrope(Rope& rope) {
     rope.scaling = Rope::Scaling::longrope;
     rope.original_max_position = original_max_position();
-    rope.factor = positive(at("factor"), extension(rope));
+    rope.factor = c_.positive(at("factor"), extension(rope));
     rope.short_factor = factors(at("short_factor"), rope.dim);
     rope.long_factor = factors(at("long_factor"), rope.dim);
     if (rope.short_factor.empty()) c_.refuse(at("short_factor"), "a list of numbers");

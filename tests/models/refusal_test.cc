@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
 std::unique_ptr<Checkpoint> open(const std::string& name) {
   auto checkpoint = open_checkpoint(std::string(MATADOR_TEST_DATA) + "/models/" + name);
@@ -108,11 +106,19 @@ TEST(Loading, ARopeScalingWithoutItsParametersIsRefused) {
   EXPECT_THAT(load(Changed("llama").with_scaling(R"({"type": "linear"})")),
               HasSubstr("rope_scaling.factor is missing, expected a number"));
   EXPECT_THAT(load(Changed("llama").with_scaling(R"({"type": "linear", "factor": 0})")),
-              HasSubstr("rope_scaling.factor is 0, expected a positive number"));
+              HasSubstr("rope_scaling.factor is 0, expected a number above zero"));
   EXPECT_THAT(load(Changed("llama").with_scaling(
                   R"({"type": "longrope", "factor": 2, "short_factor": [1], "long_factor": [1]})")),
               AllOf(HasSubstr("rope_scaling.short_factor is [1], expected 8 positive numbers"),
                     HasSubstr("rope_scaling.long_factor is [1]")));
+}
+
+TEST(Loading, ARotationOfAnOddOrImpossiblePartOfAHeadIsRefused) {
+  for (double part : {1.5, 0.2, 0.01, -1.0}) {
+    EXPECT_THAT(load(Changed("llama").with("partial_rotary_factor", part)),
+                HasSubstr("partial_rotary_factor is "))
+        << part;
+  }
 }
 
 TEST(Loading, BidirectionalAttentionIsRefused) {

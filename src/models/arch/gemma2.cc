@@ -12,8 +12,8 @@ DecoderSpec describe(ConfigReader& c) {
   const Norm norm = gemma_norm(c);
   Attention attn = attention(c, {}, 256);
   attn.qkv_bias = attn.out_bias = c.flag("attention_bias", false);
-  attn.attend.scale = 1 / std::sqrt(c.number("query_pre_attn_scalar", 256));
-  attn.attend.softcap = c.nullable_number("attn_logit_softcapping", 50);
+  attn.attend.scale = 1 / std::sqrt(c.positive("query_pre_attn_scalar", 256));
+  attn.attend.softcap = c.nullable_positive("attn_logit_softcapping", 50);
   Mlp mlp = gated_mlp(c);
   mlp.act = read_act(c, "hidden_activation", "gelu_pytorch_tanh");
   refuse_bidirectional(c);
@@ -24,7 +24,7 @@ DecoderSpec describe(ConfigReader& c) {
     return sandwich(norm, attn, mlp);
   });
   spec.embedding_factor = std::sqrt(static_cast<float>(spec.hidden_size));
-  spec.logit_softcap = c.nullable_number("final_logit_softcapping", 30);
+  spec.logit_softcap = c.nullable_positive("final_logit_softcapping", 30);
   return spec;
 }
 

@@ -20,7 +20,7 @@ DecoderSpec describe(ConfigReader& c) {
   Attention full = attention(c, full_rope(c), 256);
   full.qk_norm = per_head(norm, full);
   full.qkv_bias = full.out_bias = c.flag("attention_bias", false);
-  full.attend.scale = 1 / std::sqrt(c.number("query_pre_attn_scalar", 256));
+  full.attend.scale = 1 / std::sqrt(c.positive("query_pre_attn_scalar", 256));
   Attention sliding = full;
   sliding.rope = read_rope(c, full.attend.head_dim,
                            {.parameters = kSlidingRope, .theta = "rope_local_base_freq"});
@@ -35,7 +35,7 @@ DecoderSpec describe(ConfigReader& c) {
     return sandwich(norm, slides[static_cast<size_t>(i)] ? sliding : full, mlp);
   });
   spec.embedding_factor = std::sqrt(static_cast<float>(spec.hidden_size));
-  spec.logit_softcap = c.nullable_number("final_logit_softcapping", 0);
+  spec.logit_softcap = c.nullable_positive("final_logit_softcapping", 0);
   return spec;
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 DecoderSpec describe(ConfigReader& c) {
   Norm norm = rms_norm(c);
-  norm.eps = c.number("rms_norm_eps", 1e-5F);
+  norm.eps = c.positive("rms_norm_eps", 1e-5F);
   Attention attn = attention(c, {.default_original_max_position = 4096});
   attn.attend.window = c.nullable_count("sliding_window", 0);
   const Mlp mlp = gated_mlp(c);

@@ -298,8 +298,10 @@ Connection::Awaitable<void> Connection::answer(HttpRequest request) {
     co_await answer_stream(*exchange->head);
   } else if (!gone_) {
     const HttpResponse& response = *exchange->head;
-    bool ok = co_await write(head_text(response, response.body.size()) +
-                             (head_request_ ? "" : response.body));
+    std::string data = head_text(response, response.body.size());
+    // Not a conditional expression inside co_await: g++ 12 destroys its temporary twice.
+    if (!head_request_) data += response.body;
+    bool ok = co_await write(std::move(data));
     if (!ok) gone();
   }
   exchange->complete = true;

@@ -78,10 +78,6 @@ void Answer::start(size_t request, Choice& choice) {
 }
 
 void Answer::on_token(size_t request, Choice& choice, Event& event) {
-  if (options_.prompt_only) {
-    cancels_.push_back({request, event.choice});
-    return close(choice, "length");
-  }
   ++choice.num_tokens;
   ++usage_.completion_tokens;
   if (event.logprobs) choice.sum_logprob += event.logprobs->chosen.logprob;

@@ -64,7 +64,6 @@ struct AnswerOptions {
   bool echo_scores = false;    // scores of an echoed prompt come first
   bool return_token_ids = false;
   bool continues_prompt = false;  // the text goes on from the prompt's last token
-  bool prompt_only = false;       // max_tokens 0
 };
 
 class Answer {

@@ -132,9 +132,6 @@ ApiResult<Call> prepare_completion(std::string_view body, const ApiModel& model)
   auto ids = encode_prompts(request->prompts, g, tokenizer);
   if (!ids.ok()) return ids.error();
 
-  // The engine scores a prompt only on its way to a token, which is not shown.
-  bool prompt_only = g.max_tokens == 0;
-  if (prompt_only) g.max_tokens = 1;
   size_t longest = 0;
   for (const auto& prompt : *ids) longest = std::max(longest, prompt.size());
   if (auto error = fit_to_context(g, longest, kDefaultMaxTokens, model, "prompt")) return *error;
@@ -142,7 +139,6 @@ ApiResult<Call> prepare_completion(std::string_view body, const ApiModel& model)
   AnswerOptions options = answer_options(g, model);
   options.best_of = request->best_of;
   options.continues_prompt = true;
-  options.prompt_only = prompt_only;
   options.scores = request->logprobs.has_value();
   options.echo_scores = g.echo && options.scores;
   // Ranking needs the tokens' scores, an echo those of the prompt.

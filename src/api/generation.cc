@@ -145,7 +145,8 @@ std::optional<ApiError> fit_to_context(Generation& g, size_t prompt_tokens, int3
                     .code = "context_length_exceeded"};
   };
   std::string in_prompt = std::to_string(prompt_tokens) + " tokens";
-  if (prompt_tokens >= limit)
+  size_t least = g.max_tokens == 0 ? 0 : 1;
+  if (prompt_tokens + least > limit)
     return too_long("the prompt has " + in_prompt + ", which leaves no room for an answer.");
   auto room = static_cast<int32_t>(limit - prompt_tokens);
   if (g.max_tokens && *g.max_tokens > room)

@@ -71,7 +71,10 @@ Json read_tool_call(FieldReader& in) {
   inner.refuse_unknown();
   if (inner.error()) return in.fail(*inner.error()), call;
   ApiResult<Json> arguments = parse_json_object(text && !text->empty() ? *text : "{}");
-  if (!arguments.ok()) return inner.fail("arguments", "must be a JSON object as text"), call;
+  if (!arguments.ok()) {
+    in.fail(field_error(inner.path_of("arguments"), "must be a JSON object as text"));
+    return call;
+  }
   call["function"] = {{"name", *name}, {"arguments", std::move(*arguments)}};
   return call;
 }

@@ -123,10 +123,10 @@ std::vector<std::string> echoed(const std::vector<Prompt>& prompts, const Genera
 }  // namespace
 
 ApiResult<Call> prepare_completion(std::string_view body, const ApiModel& model) {
-  if (!model.served->tokenizer)
-    return ApiError{.message = "The model has no tokenizer", .code = "no_tokenizer"};
   ApiResult<CompletionRequest> request = parse(body, model);
   if (!request.ok()) return request.error();
+  if (!model.served->tokenizer)
+    return ApiError{.message = "The model has no tokenizer", .code = "no_tokenizer"};
   Generation& g = request->generation;
   const Tokenizer& tokenizer = *model.served->tokenizer;
   auto ids = encode_prompts(request->prompts, g, tokenizer);

@@ -90,8 +90,8 @@ TEST_F(Answers, AChatStreamHasRoleTextFinishUsageAndDone) {
               ElementsAre(choice(R"({"role":"assistant","content":""})", "null"),
                           choice(R"({"content":"a"})", "null"),
                           choice(R"({"content":"é"})", "null"), choice("{}", R"("stop")"),
-                          R"({"choices":[],"usage":{"prompt_tokens":32,"completion_tokens":4,)"
-                          R"("total_tokens":36,"prompt_tokens_details":{"cached_tokens":1}}})",
+                          R"({"choices":[],"usage":{"prompt_tokens":21,"completion_tokens":4,)"
+                          R"("total_tokens":25,"prompt_tokens_details":{"cached_tokens":1}}})",
                           "[DONE]"));
   EXPECT_TRUE(answer->done());
 }

@@ -77,14 +77,14 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
     if (data == MAP_FAILED) return system_error(path, "cannot map");
   }
   return std::shared_ptr<const MappedFile>(
-      new MappedFile(path, static_cast<const std::byte*>(data), file->size));
+      new MappedFile(path, static_cast<std::byte*>(data), file->size));
 }
 
-MappedFile::MappedFile(std::string path, const std::byte* data, size_t size)
+MappedFile::MappedFile(std::string path, std::byte* data, size_t size)
     : path_(std::move(path)), data_(data), size_(size) {}
 
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+  if (data_ != nullptr) ::munmap(data_, size_);
 }
 
 }  // namespace matador

@@ -27,10 +27,10 @@ class MappedFile {
   const std::string& path() const { return path_; }
 
  private:
-  MappedFile(std::string path, const std::byte* data, size_t size);
+  MappedFile(std::string path, std::byte* data, size_t size);
 
   std::string path_;
-  const std::byte* data_;
+  std::byte* data_;
   size_t size_;
 };
 

@@ -146,6 +146,7 @@ Result<nlohmann::json> parse_header(std::span<const std::byte> bytes, const std:
 Status check_coverage(const std::vector<Entry>& entries, uint64_t available,
                       const std::string& source) {
   std::vector<const Entry*> order;
+  order.reserve(entries.size());
   for (const Entry& entry : entries) order.push_back(&entry);
   std::sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) {
     return std::pair(a->range.begin, a->range.end) < std::pair(b->range.begin, b->range.end);
@@ -182,7 +183,7 @@ void place(StoredTensor& tensor, const std::byte* data, std::shared_ptr<const vo
 
 Result<std::vector<StoredTensor>> read_safetensors(std::span<const std::byte> bytes,
                                                    const std::string& source,
-                                                   std::shared_ptr<const void> owner) {
+                                                   const std::shared_ptr<const void>& owner) {
   Result<nlohmann::json> header = parse_header(bytes, source);
   if (!header) return header.error();
   uint64_t length = 0;

@@ -18,6 +18,6 @@ namespace matador {
 // overlap. A tensor that is not aligned for its type is copied. Errors name `source`.
 Result<std::vector<StoredTensor>> read_safetensors(std::span<const std::byte> bytes,
                                                    const std::string& source,
-                                                   std::shared_ptr<const void> owner);
+                                                   const std::shared_ptr<const void>& owner);
 
 }  // namespace matador

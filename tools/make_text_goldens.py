@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Trains small tokenizers and writes what Hugging Face, SentencePiece and llama.cpp encode with them.
 
-Usage: tools/make_text_goldens.py [tokenizers|gguf|smollm2 GGUF]...   (default: tokenizers gguf)
+Usage: tools/make_text_goldens.py [tokenizers|gguf|FILE.gguf]...   (default: tokenizers gguf)
 
 Needs tokenizers, transformers, sentencepiece, gguf and llama-cpp-python. Writes to tests/data/text:
   tokenizers/NAME/    a Hugging Face folder, and ids.txt: a line for each line of corpus.jsonl
   gguf/NAME.json      a vocabulary as GGUF metadata, and gguf/KIND.txt: llama.cpp's ids with it
+  models/NAME.txt     llama.cpp's ids with the vocabulary of NAME.gguf, which is not kept here
 A line of ids.txt is "IDS PLAIN TEXT [id...]": hashes (FNV-1a folded to 32 bits) of the ids with special
 tokens, of those of the text in which special tokens are not looked for, and of the decoded text
 ("-" where the reference has no such notion); every 40th line has the ids in full.
@@ -17,6 +18,7 @@ import struct
 import sys
 import tempfile
 
+import make_gguf_goldens
 import make_text_corpus
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests/data/text"
@@ -218,9 +220,14 @@ def main():
         make_sentencepiece()
         make_unigram_json()
     if "gguf" in wanted:
-        import make_gguf_goldens
-
         make_gguf_goldens.make(ROOT, LINES, write_ids)
+    for path in map(pathlib.Path, wanted):
+        if path.suffix == ".gguf":
+            (ROOT / "models").mkdir(exist_ok=True)
+            rows = make_gguf_goldens.encode(path, LINES)
+            # llama.cpp takes every "</s>" for an end of text; to Gemma it is a tag of HTML.
+            rows = [(ids, None if "</s>" in line else plain, None) for (ids, plain, _), line in zip(rows, LINES)]
+            write_ids(ROOT / "models" / f"{path.stem}.txt", rows)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,15 @@
 
 use std::path::Path;
 
+use serde::de::IgnoredAny;
 use serde::Deserialize;
 use serde_json::Value;
 use tokenizers::{AddedToken, Tokenizer};
 
+use crate::charsmap;
 use crate::error::{Error, Kind, Result};
 use crate::sentencepiece;
-use crate::spm::{bos_eos, charsmap};
+use crate::spm::bos_eos;
 use crate::tokenizer::TextTokenizer;
 
 pub const NAMED_TOKENS: [&str; 7] = [
@@ -150,11 +152,12 @@ fn identify<'a>(tokenizer: &Tokenizer, token: &'a Option<AddedToken>) -> Option<
 }
 
 fn parse_json(bytes: &[u8]) -> Result<Tokenizer> {
+    // The crate panics at some syntax errors.
+    serde_json::from_slice::<IgnoredAny>(bytes)?;
     check_charsmaps(bytes)?;
     Ok(Tokenizer::from_bytes(bytes)?)
 }
 
-/// The crate's reader of character maps allocates what they say; refuse those that lie.
 fn check_charsmaps(json: &[u8]) -> Result<()> {
     #[derive(Deserialize)]
     struct Normalizer {
@@ -169,32 +172,10 @@ fn check_charsmaps(json: &[u8]) -> Result<()> {
     let nested = normalizer.get("normalizers").and_then(Value::as_array);
     for part in nested.unwrap_or(&vec![normalizer.clone()]) {
         if let Some(map) = part.get("precompiled_charsmap").and_then(Value::as_str) {
-            charsmap(&base64(map))?;
+            charsmap::check_base64(map)?;
         }
     }
     Ok(())
-}
-
-fn base64(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut word, mut bits) = (0u32, 0);
-    for digit in text.bytes() {
-        let value = match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => continue,
-        };
-        word = word << 6 | u32::from(value);
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((word >> bits) as u8);
-        }
-    }
-    bytes
 }
 
 /// added_tokens_decoder of tokenizer_config.json in order of ids, else added_tokens.json.

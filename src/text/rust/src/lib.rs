@@ -3,6 +3,7 @@
 
 mod abi;
 mod bytes;
+mod charsmap;
 mod decode;
 mod error;
 mod gguf;

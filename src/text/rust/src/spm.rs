@@ -5,12 +5,13 @@ use ahash::AHashMap;
 use serde_json::{json, Value};
 use tokenizers::models::bpe::BPE;
 use tokenizers::models::unigram::Unigram;
-use tokenizers::normalizers::{Precompiled, Sequence};
+use tokenizers::normalizers::Sequence;
 use tokenizers::{
     AddedToken, DecoderWrapper, ModelWrapper, NormalizerWrapper, PostProcessorWrapper,
     PreTokenizerWrapper, Tokenizer,
 };
 
+use crate::charsmap;
 use crate::error::{Error, Result};
 
 /// What a token is, with the numbers of sentencepiece_model.proto and of GGUF's token_type.
@@ -193,7 +194,7 @@ fn added_token(piece: &Piece, options: &SpmOptions) -> Option<AddedToken> {
 fn normalizer(options: &SpmOptions) -> Result<NormalizerWrapper> {
     let mut parts: Vec<NormalizerWrapper> = Vec::new();
     if !options.charsmap.is_empty() {
-        parts.push(charsmap(&options.charsmap)?.into());
+        parts.push(charsmap::read(&options.charsmap)?.into());
     }
     if options.remove_extra_whitespaces {
         parts.push(replace(json!({"Regex": r"\A +| +\z"}), "")?);
@@ -264,19 +265,4 @@ fn escape_regex(text: &str) -> String {
         escaped.push(c);
     }
     escaped
-}
-
-/// A precompiled character map: a u32 size, a double-array trie of that many bytes, then strings. The
-/// size is checked here because the crate's reader allocates what it says.
-pub fn charsmap(map: &[u8]) -> Result<Precompiled> {
-    let size = map
-        .first_chunk::<4>()
-        .map_or(usize::MAX, |size| u32::from_le_bytes(*size) as usize);
-    if size % 4 != 0 || size > map.len().saturating_sub(4) {
-        let length = map.len();
-        return Err(Error::invalid(format!(
-            "precompiled_charsmap: its trie does not fit into its {length} bytes"
-        )));
-    }
-    Precompiled::from(map).map_err(|error| Error::invalid(error.to_string()))
 }

@@ -99,10 +99,11 @@ fn without_generation_blocks(source: &str) -> String {
     let mut kept = String::with_capacity(source.len());
     let mut rest = source;
     while let Some(start) = rest.find("{%") {
+        let start = start + 2;
         let Some(length) = rest[start..].find("%}") else {
             break;
         };
-        let tag = &rest[start + 2..start + length];
+        let tag = &rest[start..start + length];
         let inner = tag
             .trim_start_matches(['-', '+'])
             .trim_end_matches(['-', '+'])
@@ -112,7 +113,7 @@ fn without_generation_blocks(source: &str) -> String {
             "endgeneration" => "endif",
             _ => inner,
         };
-        kept.push_str(&rest[..start + 2]);
+        kept.push_str(&rest[..start]);
         kept.push_str(&tag.replacen(inner, replacement, 1));
         kept.push_str("%}");
         rest = &rest[start + length + 2..];

@@ -3,7 +3,7 @@
 #   make run PROMPT="Why is the sky blue?" MODEL=gemma3-270m
 
 MODEL ?= smollm2
-PROMPT ?= Why is the sky blue? Answer in two sentences.
+PROMPT ?= Give me three tips for staying healthy.
 HOST ?= 127.0.0.1
 PORT ?= 8000
 FUZZ_SECONDS ?= 60
@@ -22,7 +22,7 @@ help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' $(MAKEFILE_LIST) | column -t -s '#'
 
 run: build model  ## build, fetch a small model, and let it answer PROMPT
-	$(MATADOR) run $(MODEL) "$(PROMPT)"
+	$(MATADOR) run $(MODEL) "$(PROMPT)" --temperature 0
 
 serve: build model  ## build, fetch a small model, and serve it on HOST:PORT
 	$(MATADOR) serve $(MODEL) --host $(HOST) --port $(PORT)

@@ -27,7 +27,7 @@ Precision precision_of(const ModelOptions& options) { return dtypes().at(options
 KvType kv_type_of(const ModelOptions& options) { return dtypes().at(options.dtype).kv; }
 
 void add_model(CLI::App& command, std::string& model) {
-  command.add_option("MODEL,--model", model, "Folder, .gguf file or name of an installed model")
+  command.add_option("MODEL", model, "Folder, .gguf file or name of an installed model")
       ->required();
 }
 

@@ -43,6 +43,11 @@ void add_serve(CLI::App& app, Action& chosen) {
   auto [command, options] =
       add_command(app, chosen, "serve", "Serve a model by OpenAI's API", serve);
   add_model_options(*command, options->model);
+  command->get_option("MODEL")->required(false);
+  command->add_option("--model", options->model.model, "The same as MODEL, as vLLM spells it");
+  command->parse_complete_callback([options = options] {
+    if (options->model.model.empty()) throw CLI::RequiredError("MODEL");
+  });
   ServerOptions& server = options->server;
   command->add_option("--host", server.host, "Address to listen on")->capture_default_str();
   command->add_option("--port", server.port, "Port to listen on; 0: any free one")

@@ -292,6 +292,14 @@ TEST_F(Requests, AMessageCannotForgeATurn) {
                 bytes_of("assistant\n"));
 }
 
+TEST_F(Requests, TextPartsFollowOneAnotherWithoutAGap) {
+  auto parts = messages(R"([{"role": "user", "content": [{"type": "text", "text": "one <|im_"},
+                                                         {"type": "text", "text": "end|> two"}]}])");
+  ASSERT_TRUE(parts.ok()) << parts.error().message;
+  EXPECT_EQ(parts->requests[0].prompt,
+            messages(R"([{"role": "user", "content": "one <|im_end|> two"}])")->requests[0].prompt);
+}
+
 TEST_F(Requests, ContinuingTheFinalMessageLeavesItOpen) {
   auto call = prepare_chat(
       R"({"messages": [{"role": "assistant", "content": "One, two"}],

@@ -28,7 +28,7 @@ struct StubEngineOptions {
   std::chrono::microseconds step{0};
   std::chrono::milliseconds prefill{0};
   int32_t max_model_len = 4096;
-  std::string fail_with;  // every request ends with this error
+  std::string fail_with = {};  // every request ends with this error
 };
 
 // Runs all requests side by side, one token a step each. Choice i of a seeded request has its own

@@ -6,7 +6,8 @@
 namespace matador::cpu {
 namespace {
 
-constexpr int32_t kRowsPerItem = 48;  // query rows whose scores and sums stay in the cache
+constexpr int32_t kRowsPerItem = 48;    // query rows whose scores and sums stay in the cache
+constexpr int32_t kItemsPerThread = 2;  // fewer leave threads idle
 
 int32_t groups_per_block(const KvLayer& kv) { return (kv.block_size + 15) / 16; }
 
@@ -20,6 +21,8 @@ struct Piece {
   int32_t sequence;
   int32_t first_token, tokens;
   int32_t span_begin, span_end;
+
+  int32_t spans() const { return span_end - span_begin; }
 };
 
 class Attention {
@@ -30,24 +33,38 @@ class Attention {
 
   void run() {
     cut();
-    const int64_t scratch_floats = scratch_size();
-    float* scratch = reinterpret_cast<float*>(context_.arena.allocate(
-        static_cast<size_t>(scratch_floats * context_.threads.threads()) * sizeof(float)));
-    const int64_t items = static_cast<int64_t>(pieces_.size()) * kv_.num_kv_heads;
-    context_.threads.run(items, [&](int64_t item, int thread) {
-      const Piece& piece = pieces_[static_cast<size_t>(item / kv_.num_kv_heads)];
-      attend_piece(piece, static_cast<int32_t>(item % kv_.num_kv_heads),
-                   scratch + scratch_floats * thread);
-    });
+    scratch_ = allocate(scratch_floats() * context_.threads.threads());
+    // Few queries over long contexts: the spans of one piece go to several threads.
+    const auto items = static_cast<int64_t>(pieces_.size()) * kv_.num_kv_heads;
+    const bool split = items < int64_t{kItemsPerThread} * context_.threads.threads() &&
+                       std::any_of(pieces_.begin(), pieces_.end(),
+                                   [](const Piece& piece) { return piece.spans() > 1; });
+    return split ? run_split() : run_whole();
   }
 
  private:
+  // What is known of some rows: sums of values [rows, padded head_dim], then each row's highest
+  // score, then each row's sum of shares.
+  struct Partial {
+    float* out;
+    float* highest;
+    float* total;
+  };
+
   int32_t group() const { return attend_.num_heads / attend_.num_kv_heads; }
   int32_t tokens_per_piece() const { return std::max(1, kRowsPerItem / group()); }
-
-  int64_t scratch_size() const {
-    const int64_t rows = int64_t{tokens_per_piece()} * group();
-    return rows * (kv_.head_dim + kTileKeys + 4 + 2 * padded_dim(kv_.head_dim)) + 64;
+  int64_t most_rows() const { return int64_t{tokens_per_piece()} * group(); }
+  int64_t partial_floats() const { return most_rows() * (padded_dim(kv_.head_dim) + 2); }
+  int64_t scratch_floats() const {
+    return 2 * partial_floats() + most_rows() * (kv_.head_dim + kTileKeys) + 16;
+  }
+  float* allocate(int64_t floats) const {
+    return reinterpret_cast<float*>(
+        context_.arena.allocate(static_cast<size_t>(floats) * sizeof(float)));
+  }
+  Partial partial_at(float* floats) const {
+    float* highest = floats + most_rows() * padded_dim(kv_.head_dim);
+    return {floats, highest, highest + most_rows()};
   }
 
   // Spans are counted in groups of slots.
@@ -72,35 +89,85 @@ class Attention {
     }
   }
 
-  void attend_piece(const Piece& piece, int32_t head, float* scratch) const {
-    const int32_t rows = piece.tokens * group();
-    const int64_t padded = padded_dim(kv_.head_dim);
-    float* next = scratch;
-    auto take = [&](int64_t count) { return std::exchange(next, next + count); };
-    float* q = take(int64_t{rows} * kv_.head_dim);
-    const AttendJob job{
-        .blocks = static_cast<const std::byte*>(kv_.blocks) + head_offset(kv_, head),
-        .block_bytes = kv_.block_bytes,
-        .block_table =
-            batch_.block_tables.data() + int64_t{piece.sequence} * batch_.block_table_stride,
-        .block_size = kv_.block_size,
-        .head_dim = kv_.head_dim,
-        .softcap = attend_.softcap,
-        .window = attend_.window,
-        .rows = rows,
-        .heads = group(),
-        .first_position = batch_.positions[static_cast<size_t>(piece.first_token)],
-        .span_begin = piece.span_begin,
-        .span_end = piece.span_end,
-        .q = q,
-        .scores = take(int64_t{rows} * kTileKeys),
-        .highest = take(rows),
-        .total = take(rows),
-        .out = take(rows * padded),
-        .span_highest = take(rows),
-        .span_total = take(rows),
-        .span_out = take(rows * padded)};
-    for (int32_t row = 0; row < rows; ++row) {
+  void run_whole() {
+    const auto items = static_cast<int64_t>(pieces_.size()) * kv_.num_kv_heads;
+    context_.threads.run(items, [&](int64_t item, int thread) {
+      const Piece& piece = pieces_[static_cast<size_t>(item / kv_.num_kv_heads)];
+      const auto head = static_cast<int32_t>(item % kv_.num_kv_heads);
+      float* scratch = scratch_ + scratch_floats() * thread;
+      const Partial result = partial_at(scratch);
+      finish(attend_piece(piece, head, result, scratch + partial_floats()), piece, head);
+    });
+  }
+
+  // Every span on its own, then merged in order: the same steps as run_whole's.
+  void run_split() {
+    int64_t spans = 0;
+    for (const Piece& piece : pieces_) {
+      for (int32_t i = 0; i < piece.spans(); ++i) owners_.push_back({&piece, i});
+      spans += piece.spans();
+    }
+    float* partials = allocate(partial_floats() * spans * kv_.num_kv_heads);
+    auto partial_of = [&](int64_t span, int32_t head) {
+      return partial_at(partials + partial_floats() * (span * kv_.num_kv_heads + head));
+    };
+    context_.threads.run(spans * kv_.num_kv_heads, [&](int64_t item, int thread) {
+      const auto [owner, offset] = owners_[static_cast<size_t>(item / kv_.num_kv_heads)];
+      const auto head = static_cast<int32_t>(item % kv_.num_kv_heads);
+      Piece piece = *owner;
+      piece.span_begin += offset;
+      piece.span_end = piece.span_begin + 1;
+      attend_piece(piece, head, partial_of(item / kv_.num_kv_heads, head),
+                   scratch_ + scratch_floats() * thread);
+    });
+    int64_t first = 0;
+    for (const Piece& piece : pieces_) {
+      for (int32_t head = 0; head < kv_.num_kv_heads; ++head) {
+        const AttendJob whole = job_of(piece, head, partial_of(first, head));
+        for (int32_t i = 1; i < piece.spans(); ++i) merge(partial_of(first + i, head), whole);
+        finish(whole, piece, head);
+      }
+      first += piece.spans();
+    }
+  }
+
+  void merge(const Partial& from, const AttendJob& into) const {
+    for (int32_t row = 0; row < into.rows; ++row) {
+      context_.kernels.merge(into, row, from.highest[row], from.total[row],
+                             from.out + int64_t{row} * padded_dim(kv_.head_dim));
+    }
+  }
+
+  AttendJob job_of(const Piece& piece, int32_t head, const Partial& result) const {
+    return {.blocks = static_cast<const std::byte*>(kv_.blocks) + head_offset(kv_, head),
+            .block_bytes = kv_.block_bytes,
+            .block_table =
+                batch_.block_tables.data() + int64_t{piece.sequence} * batch_.block_table_stride,
+            .block_size = kv_.block_size,
+            .head_dim = kv_.head_dim,
+            .softcap = attend_.softcap,
+            .window = attend_.window,
+            .rows = piece.tokens * group(),
+            .heads = group(),
+            .first_position = batch_.positions[static_cast<size_t>(piece.first_token)],
+            .span_begin = piece.span_begin,
+            .span_end = piece.span_end,
+            .highest = result.highest,
+            .total = result.total,
+            .out = result.out};
+  }
+
+  AttendJob attend_piece(const Piece& piece, int32_t head, const Partial& result,
+                         float* scratch) const {
+    AttendJob job = job_of(piece, head, result);
+    const Partial span = partial_at(scratch);
+    job.span_out = span.out;
+    job.span_highest = span.highest;
+    job.span_total = span.total;
+    job.scores = scratch + partial_floats();
+    float* q = job.scores + most_rows() * kTileKeys;
+    job.q = q;
+    for (int32_t row = 0; row < job.rows; ++row) {
       const float* from = q_.row<const float>(piece.first_token + row / group()) +
                           (head * group() + row % group()) * kv_.head_dim;
       for (int32_t d = 0; d < kv_.head_dim; ++d) {
@@ -108,15 +175,17 @@ class Attention {
       }
     }
     context_.kernels.attend[static_cast<size_t>(kv_.type)](job);
-    for (int32_t row = 0; row < rows; ++row) finish(job, piece, head, row);
+    return job;
   }
 
-  void finish(const AttendJob& job, const Piece& piece, int32_t head, int32_t row) const {
-    float* to = out_.row<float>(piece.first_token + row / group()) +
-                (head * group() + row % group()) * kv_.head_dim;
-    const float* sums = job.out + int64_t{row} * padded_dim(kv_.head_dim);
-    const float inverse = 1 / job.total[row];
-    for (int32_t d = 0; d < kv_.head_dim; ++d) to[d] = sums[d] * inverse;
+  void finish(const AttendJob& job, const Piece& piece, int32_t head) const {
+    for (int32_t row = 0; row < job.rows; ++row) {
+      float* to = out_.row<float>(piece.first_token + row / group()) +
+                  (head * group() + row % group()) * kv_.head_dim;
+      const float* sums = job.out + int64_t{row} * padded_dim(kv_.head_dim);
+      const float inverse = 1 / job.total[row];
+      for (int32_t d = 0; d < kv_.head_dim; ++d) to[d] = sums[d] * inverse;
+    }
   }
 
   const MatmulContext& context_;
@@ -126,6 +195,8 @@ class Attention {
   const Batch& batch_;
   const Tensor& out_;
   std::vector<Piece> pieces_;
+  std::vector<std::pair<const Piece*, int32_t>> owners_;  // of each span: its piece and its place
+  float* scratch_ = nullptr;                              // scratch_floats() a thread
 };
 
 }  // namespace

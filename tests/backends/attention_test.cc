@@ -70,15 +70,14 @@ class Layer {
 
 class Attention : public ::testing::TestWithParam<Subject> {
  protected:
-  std::unique_ptr<Backend> cpu_ =
-      make_cpu_backend({.threads = GetParam().threads, .isa = GetParam().isa});
+  std::unique_ptr<Backend> backend_ = GetParam().make();
   std::shared_ptr<Backend> reference_ = make_reference_backend();
 
   void expect_agreement(const Shape& shape, std::vector<TestBatch::Sequence> sequences,
                         float tolerance = 5e-6F) {
     for (TestBatch::Sequence& s : sequences) s = {0, s.cached + s.tokens};
     const TestBatch batch(sequences, shape.block_size);
-    Layer actual(*cpu_, shape, batch.num_blocks());
+    Layer actual(*backend_, shape, batch.num_blocks());
     Layer expected(*reference_, shape, batch.num_blocks());
     expect_near(actual.step(batch.batch()), expected.step(batch.batch()), tolerance);
   }
@@ -129,9 +128,9 @@ TEST_P(Attention, GivesATokenTheSameBitsHoweverItsPromptIsCut) {
     const Shape shape{.heads = 6, .kv_heads = 2, .head_dim = 32, .window = window};
     constexpr int32_t kTokens = 1200;
     const TestBatch whole({{0, kTokens}}, shape.block_size);
-    Layer once(*cpu_, shape, whole.num_blocks());
+    Layer once(*backend_, shape, whole.num_blocks());
     const std::vector<float> expected = once.step(whole.batch());
-    Layer chunked(*cpu_, shape, whole.num_blocks());
+    Layer chunked(*backend_, shape, whole.num_blocks());
     std::vector<float> actual;
     for (int32_t done = 0, chunk = 1; done < kTokens; done += chunk, chunk = chunk % 211 + 37) {
       chunk = std::min(chunk, kTokens - done);
@@ -145,19 +144,34 @@ TEST_P(Attention, GivesATokenTheSameBitsHoweverItsPromptIsCut) {
   }
 }
 
+TEST_P(Attention, GivesATokenTheSameBitsWhenThreadsShareItsContext) {
+  for (int32_t window : {0, 600}) {
+    const Shape shape{.heads = 3, .kv_heads = 1, .head_dim = 32, .window = window};
+    constexpr int32_t kTokens = 2100;
+    const TestBatch whole({{0, kTokens}}, shape.block_size);
+    Layer layer(*backend_, shape, whole.num_blocks());
+    const std::vector<float> all = layer.step(whole.batch());
+    for (int32_t tokens : {1, 3}) {  // a decode, and a short chunk
+      const TestBatch last({{kTokens - tokens, tokens}}, shape.block_size);
+      const auto begin = all.end() - int64_t{tokens} * shape.heads * shape.head_dim;
+      EXPECT_EQ(layer.step(last.batch()), std::vector<float>(begin, all.end()));
+    }
+  }
+}
+
 TEST_P(Attention, GivesATokenTheSameBitsBesideOthers) {
   const Shape shape{.type = KvType::f16};
   const TestBatch alone({{0, 90}}, shape.block_size);
   const TestBatch beside({{0, 33}, {0, 90}, {0, 1}}, shape.block_size);
-  Layer lonely(*cpu_, shape, alone.num_blocks());
-  Layer busy(*cpu_, shape, beside.num_blocks());
+  Layer lonely(*backend_, shape, alone.num_blocks());
+  Layer busy(*backend_, shape, beside.num_blocks());
   const std::vector<float> expected = lonely.step(alone.batch());
   const std::vector<float> all = busy.step(beside.batch());
   const auto begin = all.begin() + 33 * shape.heads * shape.head_dim;
   EXPECT_EQ(std::vector<float>(begin, begin + static_cast<int64_t>(expected.size())), expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, Attention, ::testing::ValuesIn(testing::subjects()),
+INSTANTIATE_TEST_SUITE_P(Backends, Attention, ::testing::ValuesIn(testing::subjects()),
                          testing::name_of);
 
 }  // namespace

@@ -1,37 +1,58 @@
-// What the conformance tests share: the CPU backends this machine can run, random inputs, and the
+// What the conformance tests share: the backends this machine can run, random inputs, and the
 // comparison with the reference backend.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <memory>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "backends/backend.h"
 #include "backends/cpu/cpu.h"
+#include "backends/cuda/cuda.h"
 #include "backends/reference/reference.h"
+#include "uploading_backend.h"
 
 namespace matador::testing {
 
-// A CPU backend to hold against the reference.
+// A backend to hold against the reference.
 struct Subject {
-  Isa isa;
-  int threads;
+  std::string name;
+  std::function<std::unique_ptr<Backend>()> make;
+  // Where a Precision::fast weight or table is bf16, of the largest value; else 0.
+  float bf16_rounding = 0;
 };
 inline std::vector<Subject> subjects() {
   std::vector<Subject> result;
   for (Isa isa : available_isas()) {
-    for (int threads : {1, 3}) result.push_back({isa, threads});
+    for (int threads : {1, 3}) {
+      std::string name(matador::name_of(isa));
+      std::replace(name.begin(), name.end(), '-', '_');
+      result.push_back({name + "_" + std::to_string(threads) + "_threads", [isa, threads] {
+                          return make_cpu_backend({.threads = threads, .isa = isa});
+                        }});
+    }
+  }
+  if (cuda_available()) {
+    result.push_back({"cuda",
+                      [] {
+                        return std::make_unique<UploadingBackend>(
+                            make_cuda_backend({.graphs = false, .reproducible = true}));
+                      },
+                      1e-2F});
   }
   return result;
 }
 inline std::string name_of(const ::testing::TestParamInfo<Subject>& info) {
-  std::string name(matador::name_of(info.param.isa));
-  for (char& c : name) c = c == '-' ? '_' : c;
-  return name + "_" + std::to_string(info.param.threads) + "_threads";
+  return info.param.name;
 }
+// For gtest's messages.
+inline void PrintTo(const Subject& subject, std::ostream* out) { *out << subject.name; }
 
 inline std::vector<float> random_floats(size_t count, uint32_t seed, float spread = 1) {
   std::mt19937 generator(seed);

@@ -8,6 +8,7 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/cpu.h"
+#include "backends/cuda/cuda.h"
 #include "backends/reference/reference.h"
 
 namespace matador {
@@ -23,6 +24,10 @@ inline std::vector<NamedBackend> test_backends() {
     backends.push_back({"cpu_" + std::string(name_of(isa)), [isa]() -> std::shared_ptr<Backend> {
                           return make_cpu_backend({.threads = 2, .isa = isa});
                         }});
+  }
+  if (cuda_available()) {
+    backends.push_back(
+        {"cuda", []() -> std::shared_ptr<Backend> { return make_cuda_backend({}); }});
   }
   return backends;
 }

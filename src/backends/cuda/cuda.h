@@ -18,6 +18,10 @@ struct CudaOptions {
   // Off: every step launches its kernels one by one. Needed where one StepKey stands for several
   // programs, as in tests of single operations.
   bool graphs = true;
+  // On: products of Precision::fast give a token the same bits in any batch, as backends/backend.h
+  // promises; prompts take several times as long. Off: steps of more than 32 tokens may round
+  // otherwise than smaller ones. Attention and Precision::exact keep the promise either way.
+  bool reproducible = false;
 };
 
 // True where this build has the backend and the machine a GPU and driver that can run it.

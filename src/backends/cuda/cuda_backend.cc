@@ -37,7 +37,7 @@ class CudaBackend final : public Backend {
   explicit CudaBackend(const CudaOptions& options)
       : graphs_enabled_(options.graphs),
         device_(options.device),
-        ops_(device_.stream, device_.properties.major >= 8) {}
+        ops_(device_.stream, {device_.properties.major >= 8, options.reproducible}) {}
   ~CudaBackend() override { cudaStreamSynchronize(device_.stream); }
 
   DeviceInfo info() const override;
@@ -79,6 +79,7 @@ std::shared_ptr<DeviceMemory> CudaBackend::upload(const void* data, size_t bytes
 }
 
 Weight CudaBackend::load(HostWeight host) {
+  check(cudaSetDevice(device_.index), "cudaSetDevice");
   Weight weight;
   weight.format = host.format;
   weight.rows = host.rows;
@@ -116,13 +117,14 @@ Weight CudaBackend::load(HostWeight host) {
 }
 
 std::unique_ptr<Buffer> CudaBackend::allocate(size_t bytes) {
+  check(cudaSetDevice(device_.index), "cudaSetDevice");
   auto memory = std::make_unique<DeviceMemory>(bytes);
   check(cudaMemsetAsync(memory->data(), 0, bytes, device_.stream), "cudaMemset");
   return memory;
 }
 
 void CudaBackend::copy(void* to, const void* from, size_t bytes) {
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, device_.stream), "cudaMemcpy");
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, device_.stream), "cudaMemcpy");
 }
 
 void CudaBackend::plan(const Batch& batch) {

@@ -20,7 +20,7 @@ bool is_aligned(const Tensor& tensor) {
 }  // namespace
 
 bool CudaOps::is_dense(const Tensor& x, const Weight& w) const {
-  return tensor_cores_ && w.precision == Precision::fast && w.format->name == "bf16" &&
+  return features_.tensor_cores && w.precision == Precision::fast && w.format->name == "bf16" &&
          w.cols % 8 == 0 && is_aligned(x);
 }
 
@@ -75,11 +75,12 @@ void CudaOps::decoded(const Tensor& x, const Weight& w, const Tensor& y) {
 
 Tensor CudaOps::linear(const Tensor& x, const Weight& w) {
   const Tensor y = make(x.rows, w.rows, x.dtype);
-  const bool quantised = w.format->block_values > 1;
+  const bool decode_first = features_.tensor_cores && !features_.reproducible &&
+                            w.precision == Precision::fast && w.format->block_values > 1 &&
+                            is_aligned(x) && x.rows > kDecodingTokens;
   if (is_dense(x, w)) {
     dense(as_bf16(x), w, y);
-  } else if (tensor_cores_ && w.precision == Precision::fast && quantised && is_aligned(x) &&
-             x.rows > kDecodingTokens) {
+  } else if (decode_first) {
     decoded(as_bf16(x), w, y);
   } else if (launch_) {
     cuda::generic_linear(x, w, y, stream_);

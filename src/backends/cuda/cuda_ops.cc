@@ -7,8 +7,10 @@
 
 namespace matador::cuda {
 
-CudaOps::CudaOps(cudaStream_t stream, bool tensor_cores)
-    : stream_(stream), tensor_cores_(tensor_cores), cublas_(CublasLt::open()) {}
+CudaOps::CudaOps(cudaStream_t stream, Features features)
+    : stream_(stream),
+      features_(features),
+      cublas_(features.reproducible ? nullptr : CublasLt::open()) {}
 
 void CudaOps::begin(bool launch) {
   launch_ = launch;
@@ -85,7 +87,7 @@ Tensor CudaOps::attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
                        const Batch& batch) {
   const Tensor y = make(q.rows, q.cols, q.dtype);
   if (!launch_) return y;
-  if (!tensor_cores_ || q.dtype != DType::bf16 || !has_tensor_attend(kv, attend)) {
+  if (!features_.tensor_cores || q.dtype != DType::bf16 || !has_tensor_attend(kv, attend)) {
     cuda::attend_generic(q, kv, attend, batch_.arrays(), y, stream_);
     return y;
   }

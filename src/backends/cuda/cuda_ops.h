@@ -17,7 +17,11 @@ namespace matador::cuda {
 
 class CudaOps final : public Ops {
  public:
-  CudaOps(cudaStream_t stream, bool tensor_cores);
+  struct Features {
+    bool tensor_cores;
+    bool reproducible;  // as in CudaOptions
+  };
+  CudaOps(cudaStream_t stream, Features features);
 
   // Begins a step. Without `launch` the operations only say where their results lie, which is all
   // that a replayed graph needs: it computes them there.
@@ -60,7 +64,7 @@ class CudaOps final : public Ops {
   void decoded(const Tensor& x, const Weight& w, const Tensor& y);
 
   cudaStream_t stream_;
-  bool tensor_cores_;
+  Features features_;
   bool launch_ = true;
   bool capturable_ = true;
   std::unique_ptr<CublasLt> cublas_;

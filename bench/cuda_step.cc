@@ -1,0 +1,175 @@
+// Times steps of Llama-shaped models with random weights on the CUDA backend: planning, launching
+// and waiting, without sampling.
+//
+//   matador_cuda_step 8b|1b
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "backends/cuda/cuda.h"
+#include "nn/attention.h"
+#include "nn/mlp.h"
+
+namespace matador {
+namespace {
+
+struct Dimensions {
+  int32_t layers, hidden, inner, heads, kv_heads, head_dim, vocab;
+};
+constexpr Dimensions k8b{32, 4096, 14336, 32, 8, 128, 128256};
+constexpr Dimensions k1b{16, 2048, 8192, 32, 8, 64, 128256};
+constexpr int32_t kBlockSize = 16;
+
+// Weights of any shape from one run of random numbers.
+class RandomWeights {
+ public:
+  explicit RandomWeights(size_t values) : bits_(values) {
+    std::mt19937 generator(1);
+    for (uint16_t& bits : bits_) {  // +-2^-8 .. 2^-6
+      bits = static_cast<uint16_t>((generator() & 0x80FF) | 0x3B80);
+    }
+  }
+  Weight make(Backend& backend, int64_t rows, int64_t cols) const {
+    HostWeight host;
+    host.format = find_format("bf16");
+    host.rows = rows;
+    host.cols = cols;
+    host.data = reinterpret_cast<const std::byte*>(bits_.data());
+    host.precision = Precision::fast;
+    return backend.load(std::move(host));
+  }
+
+ private:
+  std::vector<uint16_t> bits_;
+};
+
+class Network {
+ public:
+  Network(Backend& backend, const Dimensions& d, int32_t num_blocks) {
+    const RandomWeights random(static_cast<size_t>(d.vocab) * static_cast<size_t>(d.hidden));
+    attention_.hidden = mlp_.hidden = d.hidden;
+    attention_.attend = {d.heads, d.kv_heads, d.head_dim,
+                         1 / std::sqrt(static_cast<float>(d.head_dim))};
+    attention_.rope.dim = d.head_dim;
+    mlp_.inner = d.inner;
+    table_ = random.make(backend, d.vocab, d.hidden);
+    head_ = random.make(backend, d.vocab, d.hidden);
+    norm_weight_ = random.make(backend, 1, d.hidden);
+    for (int32_t i = 0; i < d.layers; ++i) {
+      Layer layer;
+      for (const Role& role : roles(attention_)) {
+        layer.attention.push_back(random.make(backend, role.rows, role.cols));
+      }
+      for (const Role& role : roles(mlp_)) {
+        layer.mlp.push_back(random.make(backend, role.rows, role.cols));
+      }
+      layer.kv = kv_layer(attention_, KvType::bf16, kBlockSize);
+      layer.kv.num_blocks = num_blocks;
+      layer.kv.block_bytes = backend.kv_block_bytes(layer.kv);
+      layer.memory = backend.allocate(static_cast<size_t>(layer.kv.block_bytes * num_blocks));
+      layer.kv.blocks = layer.memory->data();
+      layers_.push_back(std::move(layer));
+    }
+  }
+
+  Tensor forward(Ops& ops, const Batch& batch) const {
+    Tensor x = ops.embed(table_, batch, 1);
+    Tensor h = ops.norm(x, norm_, norm_weight_);
+    for (const Layer& layer : layers_) {
+      const Tensor mixed = apply(attention_, ops, h, {layer.attention, &layer.kv}, batch);
+      std::tie(h, x) = ops.add_norm(x, mixed, norm_, norm_weight_);
+      const Tensor after_attention[] = {h, x};
+      ops.release_except(after_attention);
+      const Tensor inner = apply(mlp_, ops, h, {layer.mlp, nullptr}, batch);
+      std::tie(h, x) = ops.add_norm(x, inner, norm_, norm_weight_);
+      const Tensor after_mlp[] = {h, x};
+      ops.release_except(after_mlp);
+    }
+    return ops.scale_logits(ops.linear(ops.take(h, batch.logit_tokens), head_), 1, 0);
+  }
+
+ private:
+  struct Layer {
+    std::vector<Weight> attention, mlp;
+    KvLayer kv;
+    std::unique_ptr<Buffer> memory;
+  };
+  Attention attention_;
+  Mlp mlp_;
+  Norm norm_{.kind = Norm::Kind::rms};
+  Weight table_, head_, norm_weight_;
+  std::vector<Layer> layers_;
+};
+
+// `sequences` of `cached` tokens, each with `tokens` more to compute.
+struct Work {
+  std::vector<int32_t> ids, positions, slots, query_start{0}, contexts, tables, last;
+  Batch batch;
+
+  Work(int32_t sequences, int32_t cached, int32_t tokens) {
+    const int32_t stride = (cached + tokens + kBlockSize - 1) / kBlockSize;
+    for (int32_t s = 0; s < sequences; ++s) {
+      for (int32_t i = 0; i < stride; ++i) tables.push_back(s * stride + i);
+      for (int32_t i = 0; i < tokens; ++i) {
+        ids.push_back((s * 131 + i * 17) % 50000);
+        positions.push_back(cached + i);
+        slots.push_back(s * stride * kBlockSize + cached + i);
+      }
+      contexts.push_back(cached + tokens);
+      query_start.push_back(static_cast<int32_t>(ids.size()));
+      last.push_back(query_start.back() - 1);
+    }
+    batch = {ids,      positions, positions, slots,      query_start,
+             contexts, tables,    stride,    kBlockSize, last};
+  }
+};
+
+void time_steps(const char* label, Backend& backend, const Network& network, const Work& work) {
+  std::vector<double> times;
+  for (int i = 0; i < 12; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    backend.plan(work.batch);
+    Tensor logits;
+    backend.run({}, [&](Ops& ops) { logits = network.forward(ops, work.batch); });
+    backend.to_host(logits.columns(0, 8));
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    times.push_back(seconds.count());
+  }
+  times.erase(times.begin(), times.begin() + 3);
+  std::sort(times.begin(), times.end());
+  const double median = times[times.size() / 2];
+  std::printf("%-28s %9.3f ms %12.0f tokens/s\n", label, median * 1e3,
+              static_cast<double>(work.ids.size()) / median);
+  std::fflush(stdout);
+}
+
+void run(const Dimensions& dimensions) {
+  const auto backend = make_cuda_backend({});
+  const auto start = std::chrono::steady_clock::now();
+  const Network network(*backend, dimensions, 256 * 512 / kBlockSize);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  std::printf("%s, weights there after %.1f s\n", backend->info().name.c_str(), seconds.count());
+  for (int32_t sequences : {1, 8, 32, 64, 256}) {
+    const std::string label = "decode " + std::to_string(sequences) + " at 256";
+    time_steps(label.c_str(), *backend, network, Work(sequences, 255, 1));
+  }
+  time_steps("decode 1 at 16000", *backend, network, Work(1, 15999, 1));
+  time_steps("decode 16 at 8000", *backend, network, Work(16, 7999, 1));
+  time_steps("prefill 1 x 8192", *backend, network, Work(1, 0, 8192));
+  time_steps("prefill 8 x 1024", *backend, network, Work(8, 0, 1024));
+}
+
+}  // namespace
+}  // namespace matador
+
+int main(int argc, char** argv) {
+  const std::string_view shape = argc > 1 ? argv[1] : "8b";
+  matador::run(shape == "1b" ? matador::k1b : matador::k8b);
+  return 0;
+}

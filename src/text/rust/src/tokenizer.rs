@@ -105,7 +105,7 @@ impl TextTokenizer {
         if let Some(splitter) = self.hf.get_pre_tokenizer() {
             splitter.pre_tokenize(&mut pieces)?;
         }
-        pieces.tokenize(|piece| Ok(self.plain_tokens(piece.get())?))?;
+        pieces.tokenize(|piece| self.plain_tokens(piece.get()))?;
         let tokens = pieces
             .get_splits(OffsetReferential::Normalized, OffsetType::Byte)
             .into_iter()

@@ -1,7 +1,7 @@
 //! SentencePiece vocabularies (from tokenizer.model or GGUF) as `tokenizers` objects that encode as
 //! SentencePieceProcessor does. Kudo and Richardson 2018, arXiv:1808.06226.
 
-use ahash::AHashMap;
+use ahash::{AHashMap, AHashSet};
 use serde_json::{json, Value};
 use tokenizers::models::bpe::BPE;
 use tokenizers::models::unigram::Unigram;
@@ -148,38 +148,29 @@ fn model(pieces: &[Piece], options: &SpmOptions) -> Result<ModelWrapper> {
 }
 
 /// SentencePiece merges the pair whose result has the best score; a merge list says the same when it
-/// is ordered by the score of the result.
+/// is ordered by the score of the result (ties by id).
 fn merges(pieces: &[Piece], options: &SpmOptions) -> Vec<(String, String)> {
+    // Each piece is cut at every place, so a file must not be able to hold one without end.
+    const LONGEST: usize = 1024;
     let mergeable = |piece: &Piece| match piece.kind {
+        _ if piece.text.len() > LONGEST => false,
         PieceKind::Normal => true,
         PieceKind::UserDefined | PieceKind::Unused => options.user_defined_in_raw_text,
         PieceKind::Unknown | PieceKind::Control | PieceKind::Byte => false,
     };
-    let known: AHashMap<&str, usize> = pieces
-        .iter()
-        .enumerate()
-        .filter(|(_, piece)| mergeable(piece))
-        .map(|(id, piece)| (piece.text.as_str(), id))
-        .collect();
-    let mut ranked = Vec::new();
-    for (&text, &id) in &known {
-        for (split, _) in text.char_indices().skip(1) {
-            let (left, right) = text.split_at(split);
-            if known.contains_key(left) && known.contains_key(right) {
-                ranked.push((id, left, right));
+    let mut order: Vec<&Piece> = pieces.iter().filter(|piece| mergeable(piece)).collect();
+    order.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let known: AHashSet<&str> = order.iter().map(|piece| piece.text.as_str()).collect();
+    let mut merges = Vec::new();
+    for piece in order {
+        for (split, _) in piece.text.char_indices().skip(1) {
+            let (left, right) = piece.text.split_at(split);
+            if known.contains(left) && known.contains(right) {
+                merges.push((left.to_string(), right.to_string()));
             }
         }
     }
-    ranked.sort_unstable_by(|a, b| {
-        pieces[b.0]
-            .score
-            .total_cmp(&pieces[a.0].score)
-            .then_with(|| a.cmp(b))
-    });
-    ranked
-        .into_iter()
-        .map(|(_, left, right)| (left.to_string(), right.to_string()))
-        .collect()
+    merges
 }
 
 fn added_token(piece: &Piece, options: &SpmOptions) -> Option<AddedToken> {

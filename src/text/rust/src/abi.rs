@@ -124,17 +124,25 @@ fn write(sink: TextSink, text: &str) {
 
 /// Runs `body`; its text, or the error's message, goes to `sink`.
 fn guard(sink: TextSink, body: impl FnOnce() -> Result<String>) -> i32 {
-    let caught = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+    finish(sink, catch(Kind::Internal, body))
+}
+
+/// Runs `body`; a panic in it becomes an error of kind `blame`.
+fn catch<T>(blame: Kind, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("unknown");
         Err(Error {
-            kind: Kind::Internal,
+            kind: blame,
             message: format!("text engine: {text}"),
         })
-    });
-    match caught {
+    })
+}
+
+fn finish(sink: TextSink, result: Result<String>) -> i32 {
+    match result {
         Ok(text) => {
             write(sink, &text);
             0
@@ -146,12 +154,17 @@ fn guard(sink: TextSink, body: impl FnOnce() -> Result<String>) -> i32 {
     }
 }
 
-/// Puts what `body` makes behind `out`.
+/// Puts what `body` makes behind `out`. Where the libraries panic at what they read, it is the file
+/// that is wrong.
 unsafe fn create<T>(out: *mut *mut T, sink: TextSink, body: impl FnOnce() -> Result<T>) -> i32 {
-    guard(sink, || {
-        *out = Box::into_raw(Box::new(body()?));
-        Ok(String::new())
-    })
+    let made = catch(Kind::Invalid, body);
+    finish(
+        sink,
+        made.map(|object| {
+            *out = Box::into_raw(Box::new(object));
+            String::new()
+        }),
+    )
 }
 
 unsafe fn destroy<T>(object: *mut T) {

@@ -1,33 +1,36 @@
 """Greedy continuations agree with llama.cpp's on the same files.
 
 tests/data/llamacpp/*.json, made by tools/make_llamacpp_goldens.py, hold llama.cpp's token ids and
-largest logits for 20 prompts and 64 steps each. Both engines round: llama.cpp and our kernels both
-quantise activations to 8 bits, in different ways, so two tokens whose logits are nearer than that
-rounding may change places. Everywhere else the chosen tokens must be equal. Run with -s to read
-where they differ and by how much.
+largest logits for 20 prompts and 64 steps each. Both engines round: to multiply quantised weights,
+both quantise activations to 8 bits, each in its own way. What decides between two tokens is the
+difference of their logits, so rounding is measured as the error of such differences, over all pairs
+of llama.cpp's five best at each step. Two tokens nearer than that may change places; everywhere else
+the chosen tokens must be equal. Run with -s to read where they differ and by how much.
 """
 
+import itertools
 import json
 import math
+import types
 
 import pytest
 
 from conftest import ROOT
 
-# By how much one logit of the two engines may differ from rounding alone, as measured over all
-# positions below (README tells the figures); logits spread over about 40.
-ROUNDING = {"smollm2": 0.6, "gemma3-270m": 0.6}
-# The quadratic mean of those differences; a wrong kernel shifts this first.
-RMS = {"smollm2": 0.15, "gemma3-270m": 0.15}
-# Of 1280 steps, how many may choose another token within the rounding.
-EXCHANGED = 40
+# The quadratic mean of (our difference - llama.cpp's difference) of two tokens' logits. Measured
+# (AVX-512 VNNI): 0.178 and 0.227, where logits spread over some 40.
+ROUNDING = {"smollm2": 0.2, "gemma3-270m": 0.25}
+# Tokens that change places are nearer than this many times ROUNDING. Measured: 2.1 and 1.9.
+NEAR = 3
+# Of 1280 steps, how many may choose another token. Measured: 30 and 22.
+MOST_EXCHANGED = 40
 
 
 def join(tokens):
     return ",".join(map(str, tokens))
 
 
-def our_logits(matador, model, case, *flags):
+def logits(matador, model, case, *flags):
     """Our 50 largest logits, as {token: logit}, before each token of the golden continuation."""
     fed = case["prompt"] + case["tokens"][:-1]
     process = matador("logits", model, "--tokens", join(fed), "--top", 50, *flags)
@@ -36,12 +39,17 @@ def our_logits(matador, model, case, *flags):
     return [dict(row) for row in rows[len(case["prompt"]) - 1:]]
 
 
-def differences(ours, case):
-    """Ours less llama.cpp's, for each of its five largest logits that is among our 50."""
-    for mine, theirs in zip(ours, case["top_logits"], strict=True):
-        for token, logit in theirs:
-            if token in mine:
-                yield mine[token] - logit
+def pair_errors(ours, theirs, golden):
+    """(our difference - theirs) of each two of llama.cpp's best tokens, at each step."""
+    for mine, other, best in zip(ours, theirs, golden, strict=True):
+        known = [token for token, _ in best if token in mine and token in other]
+        for a, b in itertools.combinations(known, 2):
+            yield (mine[a] - mine[b]) - (other[a] - other[b])
+
+
+def rms(values):
+    values = list(values)
+    return math.sqrt(sum(value * value for value in values) / len(values))
 
 
 def exchanges(ours, case):
@@ -49,57 +57,57 @@ def exchanges(ours, case):
     for step, (mine, theirs) in enumerate(zip(ours, case["top_logits"], strict=True)):
         chosen = max(mine, key=mine.get)
         if chosen != theirs[0][0]:
-            gap = theirs[0][1] - dict(theirs).get(chosen, -math.inf)
-            yield step, chosen, theirs[0][0], gap
+            yield step, chosen, theirs[0][0], theirs[0][1] - dict(theirs).get(chosen, -math.inf)
 
 
-def rms(values):
-    return math.sqrt(sum(value * value for value in values) / len(values))
-
-
-@pytest.fixture(params=["smollm2", "gemma3-270m"])
-def golden(request):
-    """(name, path of the model, cases)"""
+@pytest.fixture(scope="module", params=["smollm2", "gemma3-270m"])
+def golden(request, matador):
+    """One model: its name, path and cases, and for each case our logits and llama.cpp's."""
     model = request.getfixturevalue({"smollm2": "smollm2", "gemma3-270m": "gemma3"}[request.param])
     text = (ROOT / f"tests/data/llamacpp/{request.param}.json").read_text()
     cases = json.loads(text)["cases"]
     assert len(cases) == 20 and all(len(case["tokens"]) == 64 for case in cases)
-    return request.param, model, cases
+    return types.SimpleNamespace(
+        name=request.param, model=model, cases=cases,
+        ours=[logits(matador, model, case) for case in cases],
+        theirs=[[dict(step) for step in case["top_logits"]] for case in cases])
 
 
-def test_each_step_chooses_llamacpps_token_but_for_rounding(matador, golden):
-    name, model, cases = golden
-    apart, exchanged = [], 0
-    for index, case in enumerate(cases):
-        ours = our_logits(matador, model, case)
-        apart += differences(ours, case)
-        for step, chosen, theirs, gap in exchanges(ours, case):
+def test_each_step_chooses_llamacpps_token_but_for_rounding(golden):
+    errors, exchanged = [], 0
+    for index, case in enumerate(golden.cases):
+        errors += pair_errors(golden.ours[index], golden.theirs[index], case["top_logits"])
+        for step, chosen, theirs, gap in exchanges(golden.ours[index], case):
             exchanged += 1
-            print(f"{name}: prompt {index}, step {step}: {chosen} for {theirs}, {gap:.4f} apart")
-            assert gap < 2 * ROUNDING[name], f"prompt {index}, step {step}: {gap} is no rounding"
-    print(f"{name}: logits differ by {rms(apart):.4f} rms, {max(map(abs, apart)):.4f} at most; "
-          f"{exchanged} of {64 * len(cases)} steps choose another token")
-    assert len(apart) > 0.95 * 5 * 64 * len(cases)
-    assert max(map(abs, apart)) < ROUNDING[name]
-    assert rms(apart) < RMS[name]
-    assert exchanged < EXCHANGED
+            place = f"{golden.name}: prompt {index}, step {step}: {chosen} for {theirs}"
+            print(f"{place}, {gap:.4f} apart")
+            assert gap < NEAR * ROUNDING[golden.name], place
+    print(f"{golden.name}: differences of logits differ by {rms(errors):.4f}; "
+          f"{exchanged} of {64 * len(golden.cases)} steps choose another token")
+    assert len(errors) > 0.98 * 10 * 64 * len(golden.cases)
+    assert rms(errors) < ROUNDING[golden.name]
+    assert exchanged < MOST_EXCHANGED
 
 
-def test_generation_follows_llamacpp_to_the_first_such_step(matador, golden):
-    _, model, cases = golden
-    for index, case in enumerate(cases):
-        first = next(iter(exchanges(our_logits(matador, model, case), case)), None)
+def test_generation_is_llamacpps_up_to_the_first_such_step(matador, golden):
+    equal = 0
+    for ours, case in zip(golden.ours, golden.cases):
+        first = next(iter(exchanges(ours, case)), None)
         expected = case["tokens"] if first is None else case["tokens"][:first[0]] + [first[1]]
-        process = matador("generate", model, "--tokens", join(case["prompt"]), "--max-tokens",
-                          len(expected), "--ignore-eos")
-        assert json.loads(process.stdout)["tokens"] == expected, f"prompt {index}"
+        process = matador("generate", golden.model, "--tokens", join(case["prompt"]),
+                          "--max-tokens", len(expected), "--ignore-eos")
+        assert json.loads(process.stdout)["tokens"] == expected, case["prompt"]
+        equal += first is None
+    print(f"{golden.name}: {equal} of {len(golden.cases)} continuations are equal to the end")
 
 
-def test_float32_is_as_near_to_llamacpp(matador, golden):
-    name, model, cases = golden
-    apart = []
-    for case in cases[:4]:
-        apart += differences(our_logits(matador, model, case, "--dtype", "float32"), case)
-    print(f"{name}: in float32, logits differ by {rms(apart):.4f} rms, "
-          f"{max(map(abs, apart)):.4f} at most")
-    assert max(map(abs, apart)) < ROUNDING[name]
+def test_our_rounding_is_no_larger_than_llamacpps(matador, golden):
+    """Both are compared with --dtype float32, which rounds nothing below 32 bits."""
+    ours, theirs = [], []
+    for index, case in enumerate(golden.cases[:-1]):  # the last is long, and float32 slow
+        exact = logits(matador, golden.model, case, "--dtype", "float32")
+        ours += pair_errors(golden.ours[index], exact, case["top_logits"])
+        theirs += pair_errors(golden.theirs[index], exact, case["top_logits"])
+    print(f"{golden.name}: rounding of differences: ours {rms(ours):.4f}, "
+          f"llama.cpp's {rms(theirs):.4f}")
+    assert rms(ours) < 1.1 * rms(theirs)

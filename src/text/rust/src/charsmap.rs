@@ -44,7 +44,7 @@ fn check(map: &[u8]) -> std::result::Result<(), String> {
         .split_first_chunk::<4>()
         .ok_or(format!("{bytes} bytes, no trie"))?;
     let size = u32::from_le_bytes(*size) as usize;
-    if size == 0 || !size.is_multiple_of(4) || size > rest.len() {
+    if size == 0 || size % 4 != 0 || size > rest.len() {
         return Err(format!(
             "a trie of {size} bytes does not fit into its {bytes} bytes"
         ));

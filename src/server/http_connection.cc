@@ -158,40 +158,6 @@ class ConnectionExchange final : public Exchange,
   std::shared_ptr<Connection> connection_;
 };
 
-ConnectionSet::Place::Place(ConnectionSet& set, Connection* connection)
-    : set_(set), connection_(connection) {
-  std::lock_guard lock(set_.mutex_);
-  set_.open_.insert(connection_);
-}
-
-ConnectionSet::Place::~Place() {
-  std::lock_guard lock(set_.mutex_);
-  set_.open_.erase(connection_);
-  if (set_.open_.empty()) set_.empty_.notify_all();
-}
-
-size_t ConnectionSet::size() const {
-  std::lock_guard lock(mutex_);
-  return open_.size();
-}
-
-void ConnectionSet::drain_all() {
-  std::lock_guard lock(mutex_);
-  draining_ = true;
-  for (Connection* connection : open_) connection->drain();
-}
-
-void ConnectionSet::stop_all() {
-  std::lock_guard lock(mutex_);
-  stopped_ = true;
-  for (Connection* connection : open_) connection->stop();
-}
-
-void ConnectionSet::wait_until_empty() {
-  std::unique_lock lock(mutex_);
-  empty_.wait(lock, [this] { return open_.empty(); });
-}
-
 Connection::Connection(Socket socket, const HttpServerOptions& options, ConnectionSet& connections)
     : place_(connections, this),
       connections_(connections),
@@ -209,9 +175,7 @@ void Connection::start() {
 }
 
 void Connection::drain() {
-  auto self = weak_from_this().lock();  // null at the very start and end, when nothing runs
-  if (!self) return;
-  asio::post(strand_, [self] {
+  asio::post(strand_, [self = shared_from_this()] {
     self->draining_ = true;
     self->keep_alive_ = false;
     error_code ignored;
@@ -220,8 +184,7 @@ void Connection::drain() {
 }
 
 void Connection::stop() {
-  auto self = weak_from_this().lock();
-  if (self) asio::post(strand_, [self] { self->gone(); });
+  asio::post(strand_, [self = shared_from_this()] { self->gone(); });
 }
 
 Connection::Awaitable<void> Connection::run() {

@@ -2,56 +2,21 @@
 // to the HttpServer.
 #pragma once
 
-#include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <unordered_set>
 
+#include "server/connection_set.h"
 #include "server/http_server.h"
 
 namespace matador {
 
-class Connection;
 class ConnectionExchange;
-
-// The open connections. Thread-safe.
-class ConnectionSet {
- public:
-  // Held by a connection to its very end, so that an empty set means that nothing is left.
-  class Place {
-   public:
-    Place(ConnectionSet& set, Connection* connection);
-    ~Place();
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-
-   private:
-    ConnectionSet& set_;
-    Connection* connection_;
-  };
-
-  size_t size() const;
-  void wait_until_empty();
-  // Connection::drain or Connection::stop of each; a connection that comes later asks by itself.
-  void drain_all();
-  void stop_all();
-  bool draining() const { return draining_; }
-  bool stopped() const { return stopped_; }
-
- private:
-  mutable std::mutex mutex_;
-  std::condition_variable empty_;
-  std::unordered_set<Connection*> open_;
-  std::atomic<bool> draining_ = false, stopped_ = false;
-};
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:

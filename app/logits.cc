@@ -1,9 +1,11 @@
 // matador logits: what the network itself says to every position of a prompt; no engine between.
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <numeric>
+#include <utility>
 
 #include "backends/cpu/cpu.h"
 #include "command.h"
@@ -20,14 +22,20 @@ struct LogitsOptions {
 };
 
 constexpr int32_t kBlockSize = 16;
-constexpr int32_t kChunk = 256;  // tokens computed at once, which bounds the memory of their logits
+constexpr size_t kChunk = 256;  // tokens computed at once, which bounds the memory of their logits
 
-// A cache for one sequence whose blocks lie in order.
-class SequenceCache {
+// One sequence's way through a model, chunk after chunk, with a cache whose blocks lie in order.
+class Pass {
  public:
-  SequenceCache(const Model& model, Backend& backend, KvType type, int32_t num_tokens)
-      : blocks_((num_tokens + kBlockSize - 1) / kBlockSize) {
+  Pass(const Model& model, Backend& backend, KvType type, std::span<const int32_t> tokens)
+      : model_(model),
+        backend_(backend),
+        tokens_(tokens),
+        blocks_((tokens.size() + kBlockSize - 1) / kBlockSize),
+        positions_(tokens.size()),
+        rope_lengths_(tokens.size(), static_cast<int32_t>(tokens.size())) {
     std::iota(blocks_.begin(), blocks_.end(), 0);
+    std::iota(positions_.begin(), positions_.end(), 0);
     cache_.layers = model.kv_layers(type, kBlockSize);
     for (KvLayer& layer : cache_.layers) {
       layer.num_blocks = static_cast<int32_t>(blocks_.size());
@@ -36,11 +44,34 @@ class SequenceCache {
       layer.blocks = buffers_.back()->data();
     }
   }
-  const Cache& cache() const { return cache_; }
-  const std::vector<int32_t>& blocks() const { return blocks_; }
+
+  // The logits of tokens [begin, begin + count), row after row; valid until the next call.
+  std::span<const float> compute(size_t begin, size_t count) {
+    const std::array<int32_t, 2> query_start = {0, static_cast<int32_t>(count)};
+    const std::array<int32_t, 1> context_lens = {static_cast<int32_t>(begin + count)};
+    Batch batch;
+    batch.token_ids = tokens_.subspan(begin, count);
+    batch.positions = std::span(positions_).subspan(begin, count);
+    batch.rope_lengths = std::span(rope_lengths_).subspan(begin, count);
+    batch.slots = batch.positions;  // the blocks lie in order
+    batch.query_start = query_start;
+    batch.context_lens = context_lens;
+    batch.block_tables = blocks_;
+    batch.block_table_stride = static_cast<int32_t>(blocks_.size());
+    batch.block_size = kBlockSize;
+    batch.logit_tokens = std::span(positions_).first(count);  // 0, 1, ...: all
+    Tensor logits;
+    backend_.plan(batch);
+    backend_.run({static_cast<uint32_t>(count), 1},
+                 [&](Ops& ops) { logits = model_.forward(ops, batch, cache_); });
+    return backend_.to_host(logits);
+  }
 
  private:
-  std::vector<int32_t> blocks_;
+  const Model& model_;
+  Backend& backend_;
+  std::span<const int32_t> tokens_;
+  std::vector<int32_t> blocks_, positions_, rope_lengths_;
   Cache cache_;
   std::vector<std::unique_ptr<Buffer>> buffers_;
 };
@@ -69,34 +100,8 @@ void print_top(std::span<const float> row, size_t count) {
   std::fputs("]", stdout);
 }
 
-// Computes tokens [begin, end) of `tokens` and hands each one's logits to `use`.
-template <class Use>
-void compute_chunk(const Model& model, Backend& backend, const SequenceCache& cache,
-                   std::span<const int32_t> tokens, int32_t begin, int32_t end, const Use& use) {
-  const auto count = static_cast<size_t>(end - begin);
-  std::vector<int32_t> positions(count), rows(count);
-  std::iota(positions.begin(), positions.end(), begin);
-  std::iota(rows.begin(), rows.end(), 0);
-  const std::vector<int32_t> rope_lengths(count, static_cast<int32_t>(tokens.size()));
-  const std::vector<int32_t> query_start = {0, static_cast<int32_t>(count)};
-  const std::vector<int32_t> context = {end};
-  Batch batch;
-  batch.token_ids = tokens.subspan(begin, count);
-  batch.positions = positions;
-  batch.rope_lengths = rope_lengths;
-  batch.slots = positions;  // the blocks lie in order
-  batch.query_start = query_start;
-  batch.context_lens = context;
-  batch.block_tables = cache.blocks();
-  batch.block_table_stride = static_cast<int32_t>(cache.blocks().size());
-  batch.block_size = kBlockSize;
-  batch.logit_tokens = rows;
-  Tensor logits;
-  backend.plan(batch);
-  backend.run({static_cast<uint32_t>(count), 1},
-              [&](Ops& ops) { logits = model.forward(ops, batch, cache.cache()); });
-  std::span<const float> values = backend.to_host(logits);
-  for (size_t i = 0; i < count; ++i) use(values.subspan(i * logits.cols, logits.cols));
+void print(std::span<const float> row, int32_t top) {
+  top > 0 ? print_top(row, static_cast<size_t>(top)) : print_row(row);
 }
 
 Status check_tokens(const std::vector<int32_t>& tokens, const ModelInfo& info) {
@@ -127,17 +132,16 @@ Status logits(const LogitsOptions& options) {
   if (!model) return model.error();
   if (Status valid = check_tokens(options.tokens, (*model)->info()); !valid) return valid;
 
-  const auto total = static_cast<int32_t>(options.tokens.size());
-  SequenceCache cache(**model, *backend, kv_type_of(options.model), total);
+  Pass pass(**model, *backend, kv_type_of(options.model), options.tokens);
+  const auto vocab_size = static_cast<size_t>((*model)->info().vocab_size);
   const char* separator = options.top > 0 ? "{\"top_logits\": [" : "{\"logits\": [";
-  auto print = [&](std::span<const float> row) {
-    std::fputs(separator, stdout);
-    separator = ",\n";
-    options.top > 0 ? print_top(row, options.top) : print_row(row);
-  };
-  for (int32_t begin = 0; begin < total; begin += kChunk) {
-    compute_chunk(**model, *backend, cache, options.tokens, begin, std::min(begin + kChunk, total),
-                  print);
+  for (size_t begin = 0; begin < options.tokens.size(); begin += kChunk) {
+    const size_t count = std::min(kChunk, options.tokens.size() - begin);
+    const std::span<const float> rows = pass.compute(begin, count);
+    for (size_t i = 0; i < count; ++i) {
+      std::fputs(std::exchange(separator, ",\n"), stdout);
+      print(rows.subspan(i * vocab_size, vocab_size), options.top);
+    }
   }
   std::puts("]}");
   return {};

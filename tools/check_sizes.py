@@ -64,7 +64,7 @@ def functions(text):
 
 
 def measure(root):
-    files = subprocess.run(["git", "ls-files", "*.h", "*.cc", "*.rs"], cwd=root, text=True,
+    files = subprocess.run(["git", "ls-files", "*.h", "*.cc", "*.cu", "*.cuh", "*.rs"], cwd=root, text=True,
                            capture_output=True, check=True).stdout.split()
     for file in files:
         text = (root / file).read_text()

@@ -1,7 +1,7 @@
 // Times steps of Llama-shaped models with random weights on the CUDA backend: planning, launching
 // and waiting, without sampling.
 //
-//   matador_cuda_step 8b|1b
+//   matador_cuda_step 8b|1b [LABEL]    only the rows whose label begins so
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -149,20 +149,28 @@ void time_steps(const char* label, Backend& backend, const Network& network, con
   std::fflush(stdout);
 }
 
-void run(const Dimensions& dimensions) {
+struct Row {
+  std::string_view label;
+  int32_t sequences, cached, tokens;
+};
+constexpr Row kRows[] = {
+    {"decode 1 at 256", 1, 255, 1},          {"decode 8 at 256", 8, 255, 1},
+    {"decode 32 at 256", 32, 255, 1},        {"decode 64 at 256", 64, 255, 1},
+    {"decode 256 at 256", 256, 255, 1},      {"long decode 1 at 16000", 1, 15999, 1},
+    {"long decode 16 at 8000", 16, 7999, 1}, {"prefill 1 x 8192", 1, 0, 8192},
+    {"prefill 8 x 1024", 8, 0, 1024},
+};
+
+void run(const Dimensions& dimensions, std::string_view label) {
   const auto backend = make_cuda_backend({});
   const auto start = std::chrono::steady_clock::now();
   const Network network(*backend, dimensions, 256 * 512 / kBlockSize);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   std::printf("%s, weights there after %.1f s\n", backend->info().name.c_str(), seconds.count());
-  for (int32_t sequences : {1, 8, 32, 64, 256}) {
-    const std::string label = "decode " + std::to_string(sequences) + " at 256";
-    time_steps(label.c_str(), *backend, network, Work(sequences, 255, 1));
+  for (const Row& row : kRows) {
+    if (!row.label.starts_with(label)) continue;
+    time_steps(row.label.data(), *backend, network, Work(row.sequences, row.cached, row.tokens));
   }
-  time_steps("decode 1 at 16000", *backend, network, Work(1, 15999, 1));
-  time_steps("decode 16 at 8000", *backend, network, Work(16, 7999, 1));
-  time_steps("prefill 1 x 8192", *backend, network, Work(1, 0, 8192));
-  time_steps("prefill 8 x 1024", *backend, network, Work(8, 0, 1024));
 }
 
 }  // namespace
@@ -170,6 +178,6 @@ void run(const Dimensions& dimensions) {
 
 int main(int argc, char** argv) {
   const std::string_view shape = argc > 1 ? argv[1] : "8b";
-  matador::run(shape == "1b" ? matador::k1b : matador::k8b);
+  matador::run(shape == "1b" ? matador::k1b : matador::k8b, argc > 2 ? argv[2] : "");
   return 0;
 }

@@ -77,6 +77,8 @@ struct CublasLtApi {
 
 namespace {
 
+// Sums of a split K by way of the workspace, in one order; not those in place.
+constexpr uint32_t kReproducibleReductions = 2 | 4;
 constexpr size_t kWorkspaceBytes = size_t{64} << 20;
 
 void check_status(int status, const char* what) {
@@ -131,7 +133,7 @@ struct CublasLt::Plan {
                    "a GEMM's setup");
     };
     set(CublasLtApi::kPreferenceWorkspace, uint64_t{kWorkspaceBytes});
-    set(CublasLtApi::kPreferenceReductions, uint32_t{0});
+    set(CublasLtApi::kPreferenceReductions, kReproducibleReductions);
     for (int i = CublasLtApi::kPreferenceAlignmentA; i <= CublasLtApi::kPreferenceAlignmentD; ++i) {
       set(i, uint32_t{16});
     }

@@ -21,8 +21,8 @@ class CublasLt {
   static std::unique_ptr<CublasLt> open();
   ~CublasLt();
 
-  // y = x W^T without bias: x and W bf16, y bf16 or f32, all 16-byte aligned. K is never split, so
-  // that results are reproducible.
+  // y = x W^T without bias: x and W bf16, y bf16 or f32, all 16-byte aligned. The same
+  // call gives the same bits.
   void linear(const Tensor& x, const Weight& w, const Tensor& y, cudaStream_t stream);
 
  private:

@@ -19,7 +19,7 @@ struct CudaOptions {
   // programs, as in tests of single operations.
   bool graphs = true;
   // On: products of Precision::fast give a token the same bits in any batch, as backends/backend.h
-  // promises; prompts take several times as long. Off: steps of more than 32 tokens may round
+  // promises; prompts take several times as long. Off: steps of more than 16 tokens may round
   // otherwise than smaller ones. Attention and Precision::exact keep the promise either way.
   bool reproducible = false;
 };

@@ -79,15 +79,16 @@ __global__ void __launch_bounds__(kThreads)
     const int32_t* table =
         words_of(batch) + batch.header->tables + batch.table_starts[task.sequence];
     __syncwarp();  // the item before is read
+#pragma unroll
     for (int i = 0; i < kTilesOfSplit<kDim>; ++i) {
       K* keys = tiles + 2 * i * Shape::kTileElements;
-      load_tile<K, kDim, kThreads>(kv, table, head, task.first + i * Shape::kTile, position + 1,
-                                   keys, keys + Shape::kTileElements);
+      const RowOffsets<Shape::kTile> offsets(kv, table, head, task.first + i * Shape::kTile,
+                                             position + 1);
+      load_tile<K, kDim, 1>(kv, offsets, keys, keys + Shape::kTileElements);
     }
-    for (int row = 0; row < 16; ++row) {
-      const __nv_bfloat16* from = q.row(token) + int64_t{head * group + row} * kDim;
-      load_query<K, kDim>(row < group ? from : nullptr, query + row * Shape::kStride);
-    }
+    const __nv_bfloat16* const queries = q.row(token) + int64_t{head * group} * kDim;
+    load_queries<K, kDim>([&](int row) { return row < group ? queries + row * kDim : nullptr; },
+                          query);
     const int lane_row = threadIdx.x / 4;
     const int positions[2] = {lane_row < group ? position : -1,
                               lane_row + 8 < group ? position : -1};

@@ -99,19 +99,22 @@ __global__ void __launch_bounds__(PrefillShape<kDim>::kThreads)
 
   const auto start_tile = [&](int tile) {
     K* keys = tiles + tile % 2 * 2 * Shape::kTileElements;
-    load_tile<K, kDim, Shape::kThreads>(kv, table, head, tile * Shape::kTile, context, keys,
-                                        keys + Shape::kTileElements);
+    constexpr int kRows = Shape::kTile / Shape::kWarps;
+    const int first_row = threadIdx.x / 32 * kRows;
+    const RowOffsets<kRows> offsets(kv, table, head, tile * Shape::kTile + first_row, context);
+    load_tile<K, kDim, Shape::kWarps>(kv, offsets, keys, keys + Shape::kTileElements);
   };
   start_tile(first_tile);
 
   const int warp = threadIdx.x / 32;
   K* const query = queries + warp * Shape::kQueryElements;
-  for (int i = 0; i < 16; ++i) {
-    const int row = warp * 16 + i;
-    const __nv_bfloat16* from =
-        q.row(run.first_token + row / group) + int64_t{head * group + row % group} * kDim;
-    load_query<K, kDim>(row / group < run.num_tokens ? from : nullptr, query + i * Shape::kStride);
-  }
+  load_queries<K, kDim>(
+      [&](int i) -> const __nv_bfloat16* {
+        const int row = warp * 16 + i;
+        if (row / group >= run.num_tokens) return nullptr;
+        return q.row(run.first_token + row / group) + int64_t{head * group + row % group} * kDim;
+      },
+      query);
   for (int i = 0; i < kDim / 2; ++i) merged[i * Shape::kThreads + threadIdx.x] = 0;
   int positions[2];
 #pragma unroll
@@ -166,7 +169,7 @@ int count_runs(std::span<const int32_t> query_start, int tokens, bool decodes_to
 
 bool has_tensor_attend(const KvLayer& kv, const Attend& attend) {
   const int group = attend.num_heads / attend.num_kv_heads;
-  return kv.type != KvType::f32 && group <= 64 && with_head_dim(kv.head_dim, []<int kDim>() {});
+  return kv.type != KvType::f32 && group <= 64 && has_head_dim(kv.head_dim);
 }
 
 void attend_prefill(const Tensor& q, const KvLayer& kv, const Attend& attend,

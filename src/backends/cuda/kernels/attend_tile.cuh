@@ -11,6 +11,7 @@
 #include "backends/cuda/kernels/kernels.h"
 #include "backends/cuda/kernels/kv.cuh"
 #include "backends/cuda/kernels/mma.cuh"
+#include "backends/cuda/kernels/pack.cuh"
 
 namespace matador::cuda {
 
@@ -24,15 +25,15 @@ struct AttendShape {
   static constexpr int kQueryElements = 16 * kStride;  // of a warp
 };
 
-// How scores are made: softcap(scale * q k), in units of log2.
+// How a product of query and key becomes a score in units of log2: times `factor`, after the soft
+// cap where there is one.
 struct Scores {
+  float factor;  // positive
   float scale, softcap;
   int32_t window;
 
-  __device__ float of(float product) const {
-    float score = __fmul_rn(product, scale);
-    if (softcap > 0) score = __fmul_rn(softcap, tanhf(__fdiv_rn(score, softcap)));
-    return __fmul_rn(score, 1.4426950408889634F);
+  __device__ float capped(float product) const {
+    return tanhf(__fdiv_rn(__fmul_rn(product, scale), softcap));
   }
   __device__ bool sees(int position, int other) const {
     return other <= position && (window == 0 || other > position - window);
@@ -65,6 +66,13 @@ struct RowSums {
   }
 };
 
+// 2^x to two units of the last place; 0 for minus infinity.
+__device__ __forceinline__ float fast_exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 // The factors that bring two softmaxes to one reference.
 struct Merge {
   float highest, left, right;
@@ -72,8 +80,8 @@ struct Merge {
   __device__ Merge(float left_highest, float right_highest) {
     highest = fmaxf(left_highest, right_highest);
     const float reference = highest == -INFINITY ? 0 : highest;
-    left = exp2f(__fsub_rn(left_highest, reference));
-    right = exp2f(__fsub_rn(right_highest, reference));
+    left = fast_exp2(__fsub_rn(left_highest, reference));
+    right = fast_exp2(__fsub_rn(right_highest, reference));
   }
   __device__ float operator()(float left_sum, float right_sum) const {
     return __fmaf_rn(right_sum, right, __fmul_rn(left_sum, left));
@@ -143,21 +151,38 @@ __device__ __forceinline__ void attend_tile(const K* q, const K* keys, const K* 
   constexpr int kTiles = AttendShape<kDim>::kTile / 8;
   float scores[kTiles][4] = {};
   multiply_keys<K, kDim>(q, keys, scores);
-  float highest[2] = {rows.highest[0], rows.highest[1]};
+  if (rule.softcap > 0) {
+#pragma unroll
+    for (auto& tile : scores) {
+#pragma unroll
+      for (float& score : tile) score = rule.capped(score);
+    }
+  }
+  const int last = first + AttendShape<kDim>::kTile - 1;
+  const bool sees_all = rule.sees(positions[0], first) && rule.sees(positions[0], last) &&
+                        rule.sees(positions[1], first) && rule.sees(positions[1], last);
+  if (!__all_sync(0xFFFFFFFFU, sees_all)) {
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int other = first + tile * 8 + threadIdx.x % 4 * 2 + i % 2;
+        if (!rule.sees(positions[i / 2], other)) scores[tile][i] = -INFINITY;
+      }
+    }
+  }
+  float highest[2] = {-INFINITY, -INFINITY};
 #pragma unroll
   for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int other = first + tile * 8 + threadIdx.x % 4 * 2 + i % 2;
-      scores[tile][i] = rule.sees(positions[i / 2], other) ? rule.of(scores[tile][i]) : -INFINITY;
-      highest[i / 2] = fmaxf(highest[i / 2], scores[tile][i]);
-    }
+    for (int i = 0; i < 4; ++i) highest[i / 2] = fmaxf(highest[i / 2], scores[tile][i]);
   }
   float reference[2];
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
     highest[row] = fmaxf(highest[row], __shfl_xor_sync(0xFFFFFFFFU, highest[row], 1));
     highest[row] = fmaxf(highest[row], __shfl_xor_sync(0xFFFFFFFFU, highest[row], 2));
+    highest[row] = fmaxf(__fmul_rn(highest[row], rule.factor), rows.highest[row]);
     const Merge merge(rows.highest[row], highest[row]);
     reference[row] = highest[row] == -INFINITY ? 0 : highest[row];
     rows.highest[row] = highest[row];
@@ -172,55 +197,105 @@ __device__ __forceinline__ void attend_tile(const K* q, const K* keys, const K* 
   for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      scores[tile][i] = exp2f(__fsub_rn(scores[tile][i], reference[i / 2]));
+      scores[tile][i] = fast_exp2(__fmaf_rn(scores[tile][i], rule.factor, -reference[i / 2]));
       rows.total[i / 2] = __fadd_rn(rows.total[i / 2], scores[tile][i]);
     }
   }
   multiply_values<K, kDim>(scores, values, rows.sum);
 }
 
-// Starts copying the keys and values of a tile, zeros from `context` on, with kThreads threads.
-template <class K, int kDim, int kThreads>
-__device__ __forceinline__ void load_tile(const KvView<const K>& kv, const int32_t* table, int head,
-                                          int first, int context, K* keys, K* values) {
+// Where a warp's share of a tile's rows lies in the cache: lane i has the rows i and i + 32.
+template <int kRows>
+struct RowOffsets {
+  static constexpr int kPerLane = (kRows + 31) / 32;
+  int64_t at[kPerLane];  // in elements; -1 where there is no such token
+
+  // Rows from position `first` on; tokens from `context` on are not there.
+  template <class K>
+  __device__ RowOffsets(const KvView<const K>& kv, const int32_t* table, int head, int first,
+                        int context) {
+#pragma unroll
+    for (int i = 0; i < kPerLane; ++i) {
+      const int position = first + i * 32 + static_cast<int>(threadIdx.x) % 32;
+      at[i] = -1;
+      if (position < context) {
+        at[i] = kv.key_offset(table[position / kv.block_size], head, position % kv.block_size);
+      }
+    }
+  }
+  // Of row `row`, which may differ from lane to lane; called by the whole warp.
+  __device__ int64_t of(int row) const {
+    int64_t offset = __shfl_sync(0xFFFFFFFFU, at[0], row % 32);
+    if constexpr (kPerLane > 1) {
+      const int64_t other = __shfl_sync(0xFFFFFFFFU, at[1], row % 32);
+      if (row >= 32) offset = other;
+    }
+    return offset;
+  }
+};
+
+// Starts copying the keys and values of a tile, zeros where there are no tokens, each of kWarps
+// warps its share of the rows.
+template <class K, int kDim, int kWarps>
+__device__ __forceinline__ void load_tile(
+    const KvView<const K>& kv, const RowOffsets<AttendShape<kDim>::kTile / kWarps>& offsets,
+    K* keys, K* values) {
   using Shape = AttendShape<kDim>;
   constexpr int kChunks = kDim / 8;  // of a row, 16 bytes each
+  constexpr int kRows = Shape::kTile / kWarps;
   const int64_t value_offset = kv.value_offset();
-#pragma unroll 4
-  for (int i = threadIdx.x % kThreads; i < Shape::kTile * kChunks; i += kThreads) {
+  const int first_row = threadIdx.x / 32 % kWarps * kRows;
+#pragma unroll
+  for (int base = 0; base < kRows * kChunks; base += 32) {
+    const int i = base + threadIdx.x % 32;
     const int row = i / kChunks, column = i % kChunks * 8;
-    const int position = first + row;
-    const bool valid = position < context;
-    const int block = valid ? table[position / kv.block_size] : 0;
-    const K* key = kv.key(block, head, valid ? position % kv.block_size : 0) + column;
-    copy_async(keys + row * Shape::kStride + column, key, valid);
-    copy_async(values + row * Shape::kStride + column, key + value_offset, valid);
+    const int64_t offset = offsets.of(row);
+    if (kRows * kChunks % 32 != 0 && row >= kRows) continue;
+    const K* key = kv.blocks + (offset < 0 ? 0 : offset + column);
+    const int at = (first_row + row) * Shape::kStride + column;
+    copy_async(keys + at, key, offset >= 0);
+    copy_async(values + at, key + (offset < 0 ? 0 : value_offset), offset >= 0);
   }
   commit_copies();
 }
 
-// A query row to shared memory in the cache's type, by one warp; zeros where `from` is null.
-template <class K, int kDim>
-__device__ __forceinline__ void load_query(const __nv_bfloat16* from, K* to) {
-  for (int i = threadIdx.x % 32; i < kDim; i += 32) {
-    store(to + i, from != nullptr ? load(from + i) : 0);
+// Sixteen query rows to shared memory in the cache's type, by one warp; `row_of` gives where a row
+// lies, null for zeros.
+template <class K, int kDim, class RowOf>
+__device__ __forceinline__ void load_queries(RowOf row_of, K* to) {
+  constexpr int kChunks = kDim / 8;
+#pragma unroll
+  for (int base = 0; base < 16 * kChunks; base += 32) {
+    const int i = base + threadIdx.x % 32;
+    const int row = i / kChunks, column = i % kChunks * 8;
+    const __nv_bfloat16* from = row_of(row);
+    float values[8] = {};
+    if (from != nullptr) load_pack<8>(from + column, values);
+    store_pack<8>(to + row * AttendShape<kDim>::kStride + column, values);
   }
 }
 
 inline Scores scores_of(const Attend& attend) {
-  return {attend.scale, attend.softcap, attend.window};
+  constexpr float kLog2E = 1.4426950408889634F;
+  const float factor = (attend.softcap > 0 ? attend.softcap : attend.scale) * kLog2E;
+  return {factor, attend.scale, attend.softcap, attend.window};
 }
 
-// Calls visit.operator()<kDim>() where there is a kernel for this head size; else false.
+// The head sizes there are kernels for.
+constexpr bool has_head_dim(int head_dim) {
+  return head_dim == 64 || head_dim == 80 || head_dim == 96 || head_dim == 128 || head_dim == 256;
+}
+
+// Calls visit.operator()<kDim>() for such a head size.
 template <class Visitor>
-bool with_head_dim(int head_dim, Visitor&& visit) {
+void with_head_dim(int head_dim, Visitor&& visit) {
   switch (head_dim) {
-    case 64: visit.template operator()<64>(); return true;
-    case 80: visit.template operator()<80>(); return true;
-    case 96: visit.template operator()<96>(); return true;
-    case 128: visit.template operator()<128>(); return true;
-    case 256: visit.template operator()<256>(); return true;
-    default: return false;
+    case 64: return visit.template operator()<64>();
+    case 80: return visit.template operator()<80>();
+    case 96: return visit.template operator()<96>();
+    case 128: return visit.template operator()<128>();
+    case 256: return visit.template operator()<256>();
+    default: throw std::logic_error("no tensor-core attention for this head size");
   }
 }
 

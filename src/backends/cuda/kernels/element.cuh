@@ -21,6 +21,14 @@ __device__ __forceinline__ void store(__nv_bfloat16* y, float value) {
 }
 __device__ __forceinline__ void store(__half* y, float value) { *y = __float2half_rn(value); }
 
+// As if stored and read again.
+template <class T>
+__device__ __forceinline__ float rounded(float value) {
+  T stored;
+  store(&stored, value);
+  return load(&stored);
+}
+
 // A matrix in a kernel's arguments.
 template <class T>
 struct View {

@@ -82,7 +82,7 @@ struct SkinnyOutput {
   const float* bias;   // or null
   Tensor y;
 };
-inline constexpr int kSkinnyTokens = 32;
+inline constexpr int kSkinnyTokens = 16;
 inline constexpr int kSkinnyOutputs = 4;
 // x is bf16, cols a multiple of 8 and its rows 16-byte aligned. Needs sm_80.
 void skinny_linear(const Tensor& x, std::span<const SkinnyOutput> outputs, cudaStream_t stream);

@@ -15,8 +15,11 @@ struct KvView {
   int32_t num_heads;
   int32_t head_dim;
 
+  __device__ int64_t key_offset(int64_t block, int head, int offset) const {
+    return block * block_stride + (int64_t{head} * block_size + offset) * head_dim;
+  }
   __device__ K* key(int64_t block, int head, int offset) const {
-    return blocks + block * block_stride + (int64_t{head} * block_size + offset) * head_dim;
+    return blocks + key_offset(block, head, offset);
   }
   // From a key to the value beside it.
   __device__ int64_t value_offset() const { return int64_t{num_heads} * block_size * head_dim; }

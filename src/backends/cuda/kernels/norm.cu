@@ -62,6 +62,77 @@ __global__ void norm_kernel(View<const X> x, Affine affine, int group, int group
                    y.row(blockIdx.y) + column);
 }
 
+// A whole row by a block, eight values at a time in registers: norm(x), or norm(x + y) and the sum
+// where `y` is there. The sum is rounded before it is normalised, as if two operations did it.
+template <int kPacks, class X>
+__global__ void __launch_bounds__(kThreads)
+    row_kernel(View<const X> x, View<const X> y, Affine affine, int cols, View<X> normed,
+               View<X> sum) {
+  __shared__ float shared[kThreads / 32];
+  const int64_t row = blockIdx.x;
+  float values[kPacks][8];
+  float total = 0;
+#pragma unroll
+  for (int pack = 0; pack < kPacks; ++pack) {
+    const int column = (pack * kThreads + threadIdx.x) * 8;
+    if (column >= cols) break;
+    load_pack<8>(x.row(row) + column, values[pack]);
+    if (y.data != nullptr) {
+      float other[8];
+      load_pack<8>(y.row(row) + column, other);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) values[pack][i] = rounded<X>(values[pack][i] + other[i]);
+      store_pack<8>(sum.row(row) + column, values[pack]);
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) total += values[pack][i];
+  }
+  const float mean = affine.layer ? team_sum<kThreads>(total, shared) / cols : 0;
+  float squares = 0;
+#pragma unroll
+  for (int pack = 0; pack < kPacks; ++pack) {
+    if ((pack * kThreads + threadIdx.x) * 8 >= cols) break;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) squares += (values[pack][i] - mean) * (values[pack][i] - mean);
+  }
+  const float scale = rsqrtf(team_sum<kThreads>(squares, shared) / cols + affine.eps);
+#pragma unroll
+  for (int pack = 0; pack < kPacks; ++pack) {
+    const int column = (pack * kThreads + threadIdx.x) * 8;
+    if (column >= cols) break;
+    float weight[8], bias[8] = {};
+    load_pack<8>(affine.weight + column, weight);
+    if (affine.bias != nullptr) load_pack<8>(affine.bias + column, bias);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      values[pack][i] =
+          (values[pack][i] - mean) * scale * (affine.weight_offset + weight[i]) + bias[i];
+    }
+    store_pack<8>(normed.row(row) + column, values[pack]);
+  }
+}
+
+// False where rows are too wide or not to be read in packs.
+template <class X>
+bool launch_row(const Tensor& x, const Tensor& y, const Affine& affine, const Tensor& normed,
+                const Tensor& sum, cudaStream_t stream) {
+  const int64_t packs = ceil_div(x.cols, kThreads * 8);
+  if (packs > 4 || !has_packs(x) || (y.data != nullptr && !has_packs(y))) return false;
+  const auto launch = [&](auto kernel) {
+    kernel<<<static_cast<unsigned>(x.rows), kThreads, 0, stream>>>(
+        view<const X>(x), view<const X>(y), affine, static_cast<int>(x.cols), view<X>(normed),
+        view<X>(sum));
+  };
+  if (packs == 1) {
+    launch(row_kernel<1, X>);
+  } else if (packs == 2) {
+    launch(row_kernel<2, X>);
+  } else {
+    launch(row_kernel<4, X>);
+  }
+  return true;
+}
+
 // What a thread adds it alone reads again, so the sum needs no barrier.
 template <class X>
 __global__ void add_norm_kernel(View<const X> x, View<const X> y, Affine affine, int cols,
@@ -69,8 +140,9 @@ __global__ void add_norm_kernel(View<const X> x, View<const X> y, Affine affine,
   const X* left = x.row(blockIdx.x);
   const X* right = y.row(blockIdx.x);
   X* total = sum.row(blockIdx.x);
-  for (int i = threadIdx.x; i < cols; i += kThreads)
+  for (int i = threadIdx.x; i < cols; i += kThreads) {
     store(total + i, load(left + i) + load(right + i));
+  }
   normalise<kThreads>([&](int i) { return load(total + i); }, affine, 0, cols,
                       normed.row(blockIdx.x));
 }
@@ -93,6 +165,7 @@ void norm(const Tensor& x, const Norm& norm, const Weight& w, const Tensor& y,
   const int groups = static_cast<int>(x.cols / group);
   const Affine affine = affine_of(norm, w, group);
   with_type(x.dtype, [&]<class X>() {
+    if (groups == 1 && launch_row<X>(x, {}, affine, y, {}, stream)) return;
     const auto launch = [&](auto kernel, int teams) {
       const dim3 grid(static_cast<unsigned>(ceil_div(groups, teams)),
                       static_cast<unsigned>(x.rows));
@@ -113,6 +186,7 @@ void add_norm(const Tensor& x, const Tensor& y, const Norm& norm, const Weight& 
   if (x.rows == 0) return;
   const Affine affine = affine_of(norm, w, x.cols);
   with_type(x.dtype, [&]<class X>() {
+    if (launch_row<X>(x, y, affine, normed, sum, stream)) return;
     add_norm_kernel<<<static_cast<unsigned>(x.rows), kThreads, 0, stream>>>(
         view<const X>(x), view<const X>(y), affine, static_cast<int>(x.cols), view<X>(normed),
         view<X>(sum));

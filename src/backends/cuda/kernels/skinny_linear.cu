@@ -36,35 +36,58 @@ __device__ __forceinline__ uint4 load_chunk(const __nv_bfloat16* from, bool vali
   return valid ? __ldg(reinterpret_cast<const uint4*>(from)) : uint4{0, 0, 0, 0};
 }
 
-// Sums of sixteen output features for 8 * kTiles tokens over this warp's share of K.
+// What a lane multiplies at once: kUnroll chunks of its two weight rows and of each tile's token.
 template <int kTiles>
-__device__ void sum_chunks(const __nv_bfloat16* const (&w)[2], const bool (&has_row)[2],
-                           View<const __nv_bfloat16> x, int tokens, int cols,
-                           float (&sums)[kTiles][4]) {
-  const int group = threadIdx.x % 32 / 4;
-  const int offset = threadIdx.x % 4 * 8;
-  const int warp = threadIdx.x / 32;
-  for (int base = warp * kChunk; base < cols; base += kWarps * kChunk * kUnroll) {
-    uint4 a[kUnroll][2];
+struct Chunks {
+  uint4 w[kUnroll][2];
+  uint4 x[kUnroll][kTiles];
+};
+
+// A lane's rows of both matrices, null where there is none.
+template <int kTiles>
+struct Rows {
+  const __nv_bfloat16* w[2];
+  const __nv_bfloat16* x[kTiles];
+
+  __device__ Chunks<kTiles> load(int base, int cols) const {
+    Chunks<kTiles> chunks;
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      const int k = base + u * kWarps * kChunk + offset;
+      const int k = base + u * kWarps * kChunk + threadIdx.x % 4 * 8;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        a[u][half] = load_chunk(w[half] + k, has_row[half] && k < cols);
+        chunks.w[u][half] = load_chunk(w[half] + k, w[half] != nullptr && k < cols);
       }
-    }
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const int k = base + u * kWarps * kChunk + offset;
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        const int token = tile * 8 + group;
-        const uint4 b = load_chunk(x.row(token) + k, token < tokens && k < cols);
-        mma<__nv_bfloat16>(sums[tile], {a[u][0].x, a[u][1].x, a[u][0].y, a[u][1].y}, {b.x, b.y});
-        mma<__nv_bfloat16>(sums[tile], {a[u][0].z, a[u][1].z, a[u][0].w, a[u][1].w}, {b.z, b.w});
+        chunks.x[u][tile] = load_chunk(x[tile] + k, x[tile] != nullptr && k < cols);
       }
     }
+    return chunks;
+  }
+};
+
+// Sums of sixteen output features for 8 * kTiles tokens over this warp's share of K. The next
+// chunks are under way while some are multiplied.
+template <int kTiles>
+__device__ void sum_chunks(const Rows<kTiles>& rows, int cols, float (&sums)[kTiles][4]) {
+  constexpr int kStep = kWarps * kChunk * kUnroll;
+  int base = threadIdx.x / 32 * kChunk;
+  Chunks<kTiles> chunks = rows.load(base, cols);
+  for (; base < cols; base += kStep) {
+    const Chunks<kTiles> next = rows.load(base + kStep, cols);
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const uint4& low = chunks.w[u][0];
+      const uint4& high = chunks.w[u][1];
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        const uint4& x = chunks.x[u][tile];
+        mma<__nv_bfloat16>(sums[tile], {low.x, high.x, low.y, high.y}, {x.x, x.y});
+        mma<__nv_bfloat16>(sums[tile], {low.z, high.z, low.w, high.w}, {x.z, x.w});
+      }
+    }
+    chunks = next;
   }
 }
 
@@ -79,16 +102,19 @@ __global__ void __launch_bounds__(kThreads)
   const Output& out = outputs.at[index];
   const int first_row = (blockIdx.x - out.first_block) * kRows;
   const int group = threadIdx.x % 32 / 4;
-  const __nv_bfloat16* w[2];
-  bool has_row[2];
+  Rows<kTiles> rows;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int64_t row = first_row + group + 8 * half;
-    has_row[half] = row < out.rows;
-    w[half] = out.weight + row * cols;
+    rows.w[half] = row < out.rows ? out.weight + row * cols : nullptr;
+  }
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) {
+    const int token = tile * 8 + group;
+    rows.x[tile] = token < tokens ? x.row(token) : nullptr;
   }
   float sums[kTiles][4] = {};
-  sum_chunks<kTiles>(w, has_row, x, tokens, cols, sums);
+  sum_chunks<kTiles>(rows, cols, sums);
 
   __shared__ float shared[kWarps][kTiles * 8][kRows + 1];
   const int warp = threadIdx.x / 32;
@@ -139,10 +165,8 @@ void skinny_linear(const Tensor& x, std::span<const SkinnyOutput> outputs, cudaS
   };
   if (tokens <= 8) {
     launch(skinny_kernel<1>);
-  } else if (tokens <= 16) {
-    launch(skinny_kernel<2>);
   } else {
-    launch(skinny_kernel<4>);
+    launch(skinny_kernel<2>);
   }
   check_launch("skinny_kernel");
 }

@@ -166,7 +166,7 @@ bool Scheduler::admit(Sequence& sequence) {
   SequenceGroup& group = sequence.group;
   // The last token is computed in any case, for its logits.
   int32_t usable = std::min(sequence.size() - 1, group.skippable());
-  PrefixKey key = key_of(sequence, same_class(group, usable));
+  PrefixKey key = key_of(sequence, usable);
   BlockPool::Match match = blocks_.match(key);
   bool shares = !group.prompt_table.blocks.empty() && group.prompt_size() >= match.tokens;
   if (shares) match = {.tokens = group.prompt_size(), .free_blocks = 0};
@@ -251,8 +251,7 @@ void Scheduler::commit(StepOutput output) {
     for (int32_t i = 0; i < item.num_prompt_logprobs; ++i) {
       group.prompt_logprobs.push_back(std::move(*logprobs++));
     }
-    int32_t reusable = same_class(group, sequence.computed);
-    blocks_.publish(sequence.table, key_of(sequence, reusable), reusable);
+    blocks_.publish(sequence.table, key_of(sequence, sequence.computed), sequence.computed);
     if (!group.prompt_done && sequence.uncomputed() == 0) finish_prompt(sequence);
   }
   for (size_t i = 0; i < plan_.draws.size(); ++i) {
@@ -352,18 +351,13 @@ void Scheduler::send(const SequenceGroup& group, Event event) {
 
 std::vector<Delivery> Scheduler::take_deliveries() { return std::exchange(deliveries_, {}); }
 
+// The class of the prompt stands for all tokens: classes grow with the length, so wherever two
+// sequences of equal prompt class have equal tokens, one's prompt and the other's output have the
+// same class too.
 PrefixKey Scheduler::key_of(const Sequence& sequence, int32_t tokens) const {
   const SequenceGroup& group = sequence.group;
   return {std::span(sequence.tokens).first(static_cast<size_t>(tokens)), group.request.cache_salt,
           group.length_class};
-}
-
-// Of the first `tokens`, those whose state is of the prompt's length class. Classes grow with the
-// length, so the last one's tells.
-int32_t Scheduler::same_class(const SequenceGroup& group, int32_t tokens) const {
-  if (!limits_.length_class || tokens <= group.prompt_size()) return tokens;
-  bool same = limits_.length_class(group.rope_length(tokens - 1)) == group.length_class;
-  return same ? tokens : group.prompt_size();
 }
 
 EngineStats Scheduler::stats() const {

@@ -32,7 +32,7 @@ struct SchedulerLimits {
   int32_t max_num_batched_tokens = 2048;
   int32_t max_prompt_logprob_rows = 64;  // a step; bounds the logits' memory
   std::vector<int32_t> eos_token_ids;
-  // Model::length_class where the state depends on the length, else empty.
+  // Model::length_class where the state depends on the length, else empty. Must not decrease.
   std::function<int32_t(int32_t)> length_class = {};
 };
 
@@ -94,7 +94,6 @@ class Scheduler {
 
   void send(const SequenceGroup& group, Event event);
   PrefixKey key_of(const Sequence& sequence, int32_t tokens) const;
-  int32_t same_class(const SequenceGroup& group, int32_t tokens) const;
 
   BlockPool& blocks_;
   SchedulerLimits limits_;

@@ -37,15 +37,22 @@ struct Trace {
     return std::uniform_int_distribution<int32_t>(low, high)(random);
   }
 
-  // Few beginnings, so that prefixes are shared.
+  // Few beginnings, so that prefixes are shared; some go on from an earlier answer, as a chat does.
   std::vector<int32_t> prompt() {
     std::vector<int32_t> tokens;
+    if (!requests.empty() && pick(0, 2) == 0) {
+      auto earlier = static_cast<size_t>(pick(0, static_cast<int32_t>(requests.size()) - 1));
+      tokens = requests[earlier].prompt;
+      const std::vector<int32_t>& answer = sinks[earlier]->choice(0).tokens;
+      tokens.insert(tokens.end(), answer.begin(), answer.end());
+    }
     int32_t size = pick(1, limits.max_model_len - 1), beginning = pick(0, 2);
     int32_t common = pick(0, size);
-    for (int32_t i = 0; i < size; ++i) {
+    for (auto i = static_cast<int32_t>(tokens.size()); i < size; ++i) {
       tokens.push_back(i < common ? (i * 5 + beginning) % kSimulatedVocab
                                   : pick(0, kSimulatedVocab - 1));
     }
+    tokens.resize(std::min<size_t>(tokens.size(), limits.max_model_len - 1));
     return tokens;
   }
 
@@ -90,6 +97,7 @@ struct Trace {
     ASSERT_EQ(plan.empty(), all_finished()) << "stalled, or busy with nothing";
     ASSERT_LE(plan.num_tokens, limits.max_num_batched_tokens);
     ASSERT_LE(plan.items.size(), static_cast<size_t>(limits.max_num_seqs));
+    for (const Plan::Item& item : plan.items) ASSERT_GT(item.count, 0);
     if (faulty) {
       scheduler->fail("a fault");
     } else if (!plan.empty()) {

@@ -23,6 +23,7 @@ bool has_avx512() {
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 bool has_vnni() { return has_avx512() && __builtin_cpu_supports("avx512vnni"); }
+bool has_bf16() { return has_vnni() && __builtin_cpu_supports("avx512bf16"); }
 #endif
 
 constexpr Entry kEntries[] = {
@@ -31,6 +32,7 @@ constexpr Entry kEntries[] = {
     {Isa::avx2, "avx2", has_avx2, cpu::avx2_kernels},
     {Isa::avx512, "avx512", has_avx512, cpu::avx512_kernels},
     {Isa::avx512_vnni, "avx512-vnni", has_vnni, cpu::avx512_vnni_kernels},
+    {Isa::avx512_bf16, "avx512-bf16", has_bf16, cpu::avx512_bf16_kernels},
 #endif
 };
 

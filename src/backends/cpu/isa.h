@@ -7,7 +7,7 @@
 
 namespace matador {
 
-enum class Isa : uint8_t { portable, avx2, avx512, avx512_vnni };
+enum class Isa : uint8_t { portable, avx2, avx512, avx512_vnni, avx512_bf16 };
 
 std::string_view name_of(Isa isa);
 // Those this machine can run, lowest first; never empty.

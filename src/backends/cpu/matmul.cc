@@ -20,6 +20,23 @@ bool takes_levels(const Weight& w) {
   return weight.packed && is_quantised(weight.packed->kind);
 }
 
+bool takes_narrow(const Kernels& kernels, const Weight& w) {
+  const LoadedWeight& weight = loaded(w);
+  return kernels.multiply_narrow != nullptr && w.precision == Precision::fast && weight.packed &&
+         weight.packed->kind == StripKind::bf16;
+}
+
+BFloat16* narrow(const MatmulContext& context, const Tensor& x) {
+  const int64_t stride = padded_pairs(x.cols);
+  BFloat16* rows = take<BFloat16>(context.arena, x.rows * stride);
+  context.threads.run(x.rows, [&](int64_t row, int) {
+    BFloat16* out = rows + row * stride;
+    out[stride - 1] = {};
+    context.kernels.narrow(x.row<const float>(row), out, x.cols);
+  });
+  return rows;
+}
+
 QuantisedRows quantise(const MatmulContext& context, const Tensor& x) {
   const int64_t padded = (x.rows + kRowGroup - 1) / kRowGroup * kRowGroup;
   const int64_t blocks = padded * (x.cols / kActivationBlock);
@@ -76,6 +93,10 @@ class Multiplication {
       levels_ = quantise(context_, x_);
     }
     if (std::any_of(weights_.begin(), weights_.end(),
+                    [this](const Weight* w) { return takes_narrow(context_.kernels, *w); })) {
+      narrow_ = narrow(context_, x_);
+    }
+    if (std::any_of(weights_.begin(), weights_.end(),
                     [](const Weight* w) { return !loaded(*w).packed; })) {
       decoder_.emplace(context_, x_.cols);
     }
@@ -123,6 +144,7 @@ class Multiplication {
                  .x = x_.row<const float>(0),
                  .x_stride = x_.stride,
                  .levels = &levels_,
+                 .narrow = narrow_,
                  .begin = tokens.begin,
                  .end = tokens.end,
                  .out = out.row<float>(0) + strips.begin * kStripRows,
@@ -132,6 +154,7 @@ class Multiplication {
       job.strips = packed->strip(strips.begin);
       job.strip_bytes = packed->strip_bytes;
       job.rows = std::min(w.rows, strips.end * kStripRows) - strips.begin * kStripRows;
+      if (takes_narrow(context_.kernels, w)) return context_.kernels.multiply_narrow(job);
       return context_.kernels.strips[static_cast<size_t>(packed->kind)](job);
     }
     for (int64_t strip = strips.begin; strip < strips.end; ++strip) {
@@ -148,6 +171,7 @@ class Multiplication {
   std::span<const Weight* const> weights_;
   std::span<const Tensor> outs_;
   QuantisedRows levels_;
+  BFloat16* narrow_ = nullptr;
   std::optional<StripDecoder> decoder_;
 };
 

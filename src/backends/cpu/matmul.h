@@ -1,7 +1,8 @@
 // Matmul: linear layers over packed weights.
 //
-// A weight with a packed form is multiplied from it: plain numbers with f32 activations, quantised
-// ones with activations of signed bytes (Precision::fast). All others, and quantised weights under
+// A weight with a packed form is multiplied from it: plain numbers with f32 activations (or bf16 by
+// bf16, under Precision::fast where the machine has an instruction for it), quantised ones with
+// activations of signed bytes (Precision::fast). All others, and quantised weights under
 // Precision::exact, go strip by strip through f32: 16 rows are decoded into a scratch and
 // multiplied as plain numbers, so every format works on its packed data.
 #pragma once

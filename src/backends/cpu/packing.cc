@@ -24,6 +24,16 @@ void pack_plain(const std::byte* data, int64_t row_bytes, int rows, int64_t cols
   }
 }
 
+void pack_pairs(const std::byte* data, int64_t row_bytes, int rows, int64_t cols,
+                std::byte* strip) {
+  for (int row = 0; row < rows; ++row) {
+    for (int64_t col = 0; col < cols; ++col) {
+      std::memcpy(strip + (col / 2 * 2 * kStripRows + row * 2 + col % 2) * 2,
+                  data + row * row_bytes + col * 2, 2);
+    }
+  }
+}
+
 // Where column i of row `row` lies among 64-byte vectors of four columns a lane.
 constexpr int lane_byte(int i, int row) { return i / 4 * 64 + row * 4 + i % 4; }
 
@@ -181,7 +191,7 @@ constexpr Packing quantised(StripKind kind) {
 constexpr Packing kPackings[] = {
     plain<quant::F32>(StripKind::f32),
     plain<quant::F16>(StripKind::f16),
-    plain<quant::BF16>(StripKind::bf16),
+    Packing{quant::BF16::name, StripKind::bf16, 2, 4 * kStripRows, pack_pairs},
     quantised<quant::Q4_0, kLayoutQ4_0>(StripKind::q4_0),
     quantised<quant::Q4_1, kLayoutQ4_1>(StripKind::q4_1),
     quantised<quant::Q5_0, kLayoutQ5_0>(StripKind::q5_0),
@@ -209,7 +219,7 @@ PackedMatrix pack(StripKind kind, const std::byte* data, int64_t rows, int64_t c
   matrix.kind = kind;
   matrix.rows = rows;
   matrix.cols = cols;
-  matrix.strip_bytes = cols / packing.values * packing.block_bytes;
+  matrix.strip_bytes = (cols + packing.values - 1) / packing.values * packing.block_bytes;
   matrix.bytes = AlignedBytes(static_cast<size_t>(matrix.strips() * matrix.strip_bytes));
   const int64_t row_bytes = find_format(packing.format)->bytes(cols);
   const ThreadPool::Awake awake(threads);

@@ -47,6 +47,14 @@ struct Avx2 {
   MATADOR_DEVICE static F load(const BFloat16* p) {
     return {widen(load_16_bytes(p)), widen(load_16_bytes(p + 8))};
   }
+  MATADOR_DEVICE static void load_pairs(const BFloat16* p, F& first, F& second) {
+    const B pairs = load_bytes(reinterpret_cast<const std::byte*>(p));
+    const __m256i upper = _mm256_set1_epi32(-65536);
+    first = {_mm256_castsi256_ps(_mm256_slli_epi32(pairs.a, 16)),
+             _mm256_castsi256_ps(_mm256_slli_epi32(pairs.b, 16))};
+    second = {_mm256_castsi256_ps(_mm256_and_si256(pairs.a, upper)),
+              _mm256_castsi256_ps(_mm256_and_si256(pairs.b, upper))};
+  }
   MATADOR_DEVICE static F load(const uint8_t* p) {
     const __m128i bytes = load_16_bytes(p);
     return to_float({_mm256_cvtepu8_epi32(bytes), _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8))});

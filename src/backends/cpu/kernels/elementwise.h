@@ -126,6 +126,14 @@ struct Elementwise {
     });
   }
 
+  static void narrow(const float* x, BFloat16* out, int64_t count) {
+    sweep(count, [&](int64_t i, int n) {
+      BFloat16 values[16];
+      V::store(values, load(x + i, n));
+      __builtin_memcpy(out + i, values, static_cast<size_t>(n) * sizeof(BFloat16));
+    });
+  }
+
   static void quantise(const float* x, int64_t row, const QuantisedRows& rows) {
     for (int64_t b = 0; b < rows.blocks(); ++b) {
       const F first = V::load(x + b * 32);

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "backends/params.h"
+#include "core/half.h"
 
 namespace matador::cpu {
 
@@ -51,6 +52,8 @@ struct QuantisedRows {
   }
 };
 
+constexpr int64_t padded_pairs(int64_t cols) { return (cols + 1) / 2 * 2; }
+
 // Some neighbouring strips times rows [begin, end) of the input; `begin` is a multiple of
 // kRowGroup.
 struct StripJob {
@@ -61,6 +64,7 @@ struct StripJob {
   const float* x = nullptr;  // for plain kinds
   int64_t x_stride = 0;
   const QuantisedRows* levels = nullptr;  // for quantised kinds
+  const BFloat16* narrow = nullptr;       // for multiply_narrow: [rows, padded_pairs(cols)]
   int64_t begin = 0, end = 0;
   float* out = nullptr;  // the first strip's first column of row 0
   int64_t out_stride = 0;
@@ -101,6 +105,10 @@ struct AttendJob {
 
 struct Kernels {
   std::array<void (*)(const StripJob&), static_cast<size_t>(StripKind::count)> strips;
+  // Strips of bf16 times activations narrowed to bf16; null where the machine has no instruction
+  // that makes it pay.
+  void (*multiply_narrow)(const StripJob&) = nullptr;
+  void (*narrow)(const float* x, BFloat16* out, int64_t count);
   // Row `row` of `rows` from x.
   void (*quantise)(const float* x, int64_t row, const QuantisedRows& rows);
 
@@ -127,5 +135,6 @@ const Kernels& portable_kernels();
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
 const Kernels& avx512_vnni_kernels();
+const Kernels& avx512_bf16_kernels();
 
 }  // namespace matador::cpu

@@ -49,6 +49,11 @@ struct Portable {
   MATADOR_DEVICE static F load(const BFloat16* p) {
     return each([&](int i) { return matador::to_float(p[i]); });
   }
+  // Two columns of 16 rows, a pair a row.
+  MATADOR_DEVICE static void load_pairs(const BFloat16* p, F& first, F& second) {
+    first = each([&](int i) { return matador::to_float(p[2 * i]); });
+    second = each([&](int i) { return matador::to_float(p[2 * i + 1]); });
+  }
   MATADOR_DEVICE static F load(const uint8_t* p) {
     return each([&](int i) { return static_cast<float>(p[i]); });
   }

@@ -1,6 +1,7 @@
 // StripLayout: the bytes of a strip of 16 rows, for each kind. "16 of T" is one T a row.
 //
-// Plain kinds: for each column, 16 of the number.
+// Plain kinds: for each column, 16 of the number; bf16 for each pair of columns, 16 of a pair, the
+// last padded with zeros, as instructions that multiply pairs want it.
 //
 // Quantised kinds: for each block of 32 columns (or super-block of 256) the fields below, each an
 // offset from the block's beginning. Levels lie so that vector k of eight holds, in the four bytes

@@ -72,39 +72,97 @@ struct TileSums {
   }
 };
 
-// Plain numbers of type T.
+// Adds w[s] * x[t * stride] to a tile.
+template <class V, int kStrips, int kTokens>
+MATADOR_DEVICE void add_column(const typename V::F (&w)[kStrips], const float* x, int64_t stride,
+                               TileSums<V, kStrips, kTokens>& tile) {
+#pragma GCC unroll 16
+  for (int t = 0; t < kTokens; ++t) {
+    const typename V::F value = V::set(x[t * stride]);
+#pragma GCC unroll 2
+    for (int s = 0; s < kStrips; ++s) tile.sums[s][t] = V::fma(w[s], value, tile.sums[s][t]);
+  }
+}
+
+// Plain numbers of type T, columns one by one.
 template <class V, class T>
 struct PlainStrip {
-  using F = typename V::F;
-
   template <int kStrips, int kTokens>
   static void tile(const StripJob& job, int64_t strip, int64_t token) {
     const std::byte* strips = job.strips + strip * job.strip_bytes;
     const float* x = job.x + token * job.x_stride;
     TileSums<V, kStrips, kTokens> tile;
     for (int64_t col = 0; col < job.cols; ++col) {
-      F w[kStrips];
+      typename V::F w[kStrips];
 #pragma GCC unroll 2
       for (int s = 0; s < kStrips; ++s) {
         w[s] = V::load(reinterpret_cast<const T*>(strips + s * job.strip_bytes) + col * kStripRows);
       }
+      add_column(w, x + col, job.x_stride, tile);
+    }
+    tile.store(job, strip, token);
+  }
+};
+
+// bf16 in pairs of columns.
+template <class V>
+struct PairStrip {
+  template <int kStrips, int kTokens>
+  static void tile(const StripJob& job, int64_t strip, int64_t token) {
+    const std::byte* strips = job.strips + strip * job.strip_bytes;
+    const float* x = job.x + token * job.x_stride;
+    TileSums<V, kStrips, kTokens> tile;
+    for (int64_t col = 0; col < job.cols; col += 2) {
+      typename V::F first[kStrips];
+      typename V::F second[kStrips];
+#pragma GCC unroll 2
+      for (int s = 0; s < kStrips; ++s) {
+        const auto* w = reinterpret_cast<const BFloat16*>(strips + s * job.strip_bytes);
+        V::load_pairs(w + col * kStripRows, first[s], second[s]);
+      }
+      add_column(first, x + col, job.x_stride, tile);
+      if (col + 1 < job.cols) add_column(second, x + col + 1, job.x_stride, tile);
+    }
+    tile.store(job, strip, token);
+  }
+};
+
+// bf16 in pairs of columns times activations narrowed to bf16, by an instruction for that.
+template <class V>
+struct DotPairStrip {
+  template <int kStrips, int kTokens>
+  static void tile(const StripJob& job, int64_t strip, int64_t token) {
+    const std::byte* strips = job.strips + strip * job.strip_bytes;
+    const int64_t stride = padded_pairs(job.cols);
+    const BFloat16* x = job.narrow + token * stride;
+    TileSums<V, kStrips, kTokens> tile;
+    for (int64_t col = 0; col < job.cols; col += 2) {
+      typename V::I w[kStrips];
+#pragma GCC unroll 2
+      for (int s = 0; s < kStrips; ++s) {
+        w[s] = V::load_bytes(strips + s * job.strip_bytes + col * 2 * kStripRows);
+      }
 #pragma GCC unroll 16
       for (int t = 0; t < kTokens; ++t) {
-        const F value = V::set(x[t * job.x_stride + col]);
+        const typename V::I pair = V::broadcast(x + t * stride + col);
 #pragma GCC unroll 2
-        for (int s = 0; s < kStrips; ++s) tile.sums[s][t] = V::fma(w[s], value, tile.sums[s][t]);
+        for (int s = 0; s < kStrips; ++s) {
+          tile.sums[s][t] = V::dot_pairs(tile.sums[s][t], w[s], pair);
+        }
       }
     }
     tile.store(job, strip, token);
   }
-
-  static void multiply(const StripJob& job) {
-    for_tiles<V::kStrips, V::kPlainTokens>(
-        job, [&]<int kStrips, int kTokens>(int64_t strip, int64_t token) {
-          tile<kStrips, kTokens>(job, strip, token);
-        });
-  }
 };
+
+// Kernel's tiles over all of a job.
+template <class V, class Kernel>
+void multiply_plain(const StripJob& job) {
+  for_tiles<V::kStrips, V::kPlainTokens>(
+      job, [&]<int kStrips, int kTokens>(int64_t strip, int64_t token) {
+        Kernel::template tile<kStrips, kTokens>(job, strip, token);
+      });
+}
 
 // How a quantised kind reads its layout.
 struct StripCode {
@@ -286,9 +344,9 @@ struct QuantisedStrip {
 template <class V>
 constexpr auto strip_kernels() {
   return std::array<void (*)(const StripJob&), static_cast<size_t>(StripKind::count)>{
-      PlainStrip<V, float>::multiply,
-      PlainStrip<V, Half>::multiply,
-      PlainStrip<V, BFloat16>::multiply,
+      multiply_plain<V, PlainStrip<V, float>>,
+      multiply_plain<V, PlainStrip<V, Half>>,
+      multiply_plain<V, PairStrip<V>>,
       QuantisedStrip<V, StripCode{.layout = kLayoutQ4_0, .zero_log2 = 3}>::multiply,
       QuantisedStrip<V, StripCode{.layout = kLayoutQ4_1}>::multiply,
       QuantisedStrip<V, StripCode{.layout = kLayoutQ5_0, .bits = 5, .zero_log2 = 4}>::multiply,

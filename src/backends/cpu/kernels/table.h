@@ -11,6 +11,7 @@ template <class V>
 constexpr Kernels make_kernels() {
   return {
       .strips = strip_kernels<V>(),
+      .narrow = Elementwise<V>::narrow,
       .quantise = Elementwise<V>::quantise,
       .add = Elementwise<V>::add,
       .multiply = Elementwise<V>::multiply,

@@ -2,6 +2,7 @@
 // query heads that share a KV head, all of whose copies are under way at once; a second kernel
 // merges a head's splits in order.
 #include "backends/cuda/kernels/attend_tile.cuh"
+#include "backends/cuda/kernels/early_start.cuh"
 
 namespace matador::cuda {
 namespace {
@@ -109,6 +110,7 @@ template <int kDim>
 __global__ void __launch_bounds__(kDim)
     merge_splits_kernel(const float* partials, int num_heads, int window, BatchArrays batch,
                         View<__nv_bfloat16> y) {
+  let_next_start();
   const int sequence = blockIdx.x, head = blockIdx.y;
   const int first_task = batch.task_starts[sequence];
   const int num_tasks = batch.task_starts[sequence + 1] - first_task;

@@ -1,4 +1,5 @@
 // Operations on each element alone.
+#include "backends/cuda/kernels/early_start.cuh"
 #include "backends/cuda/kernels/kernels.h"
 #include "backends/cuda/kernels/pack.cuh"
 
@@ -10,6 +11,7 @@ constexpr int kThreads = 256;
 // y = f(a, b), kCount values a thread; f is called with column, a and b.
 template <int kCount, class F, class A, class Y>
 __global__ void map_kernel(F f, View<const A> a, View<const A> b, View<Y> y, int64_t cols) {
+  let_next_start();
   const int64_t column = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * kCount;
   if (column >= cols) return;
   const int64_t row = blockIdx.y;

@@ -1,5 +1,6 @@
 // RMS and layer norms. A team of threads normalises a group of features: a block for rows, a warp
 // for heads. The team's size depends on the group's only, so a row's sums do too.
+#include "backends/cuda/kernels/early_start.cuh"
 #include "backends/cuda/kernels/kernels.h"
 #include "backends/cuda/kernels/pack.cuh"
 
@@ -68,6 +69,7 @@ template <int kPacks, class X>
 __global__ void __launch_bounds__(kThreads)
     row_kernel(View<const X> x, View<const X> y, Affine affine, int cols, View<X> normed,
                View<X> sum) {
+  let_next_start();
   __shared__ float shared[kThreads / 32];
   const int64_t row = blockIdx.x;
   float values[kPacks][8];

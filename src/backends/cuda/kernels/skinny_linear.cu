@@ -4,6 +4,7 @@
 // their sums are added in order of warp. The weights are the matrix operand's sixteen rows and go
 // from memory to registers directly: within a chunk of 32 the order of K is free as long as x has
 // the same, so each lane takes eight consecutive values, one 16-byte access, for two instructions.
+#include "backends/cuda/kernels/early_start.cuh"
 #include "backends/cuda/kernels/kernels.h"
 #include "backends/cuda/kernels/mma.cuh"
 #include "backends/cuda/kernels/pack.cuh"
@@ -32,8 +33,12 @@ struct Outputs {
   int count;
 };
 
-__device__ __forceinline__ uint4 load_chunk(const __nv_bfloat16* from, bool valid) {
+// Weights never change, so that the read-only path will do; x may just have been written.
+__device__ __forceinline__ uint4 load_weights(const __nv_bfloat16* from, bool valid) {
   return valid ? __ldg(reinterpret_cast<const uint4*>(from)) : uint4{0, 0, 0, 0};
+}
+__device__ __forceinline__ uint4 load_inputs(const __nv_bfloat16* from, bool valid) {
+  return valid ? *reinterpret_cast<const uint4*>(from) : uint4{0, 0, 0, 0};
 }
 
 // What a lane multiplies at once: kUnroll chunks of its two weight rows and of each tile's token.
@@ -49,21 +54,25 @@ struct Rows {
   const __nv_bfloat16* w[2];
   const __nv_bfloat16* x[kTiles];
 
-  __device__ Chunks<kTiles> load(int base, int cols) const {
-    Chunks<kTiles> chunks;
+  __device__ void load_w(int base, int cols, Chunks<kTiles>& chunks) const {
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       const int k = base + u * kWarps * kChunk + threadIdx.x % 4 * 8;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        chunks.w[u][half] = load_chunk(w[half] + k, w[half] != nullptr && k < cols);
-      }
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-        chunks.x[u][tile] = load_chunk(x[tile] + k, x[tile] != nullptr && k < cols);
+        chunks.w[u][half] = load_weights(w[half] + k, w[half] != nullptr && k < cols);
       }
     }
-    return chunks;
+  }
+  __device__ void load_x(int base, int cols, Chunks<kTiles>& chunks) const {
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const int k = base + u * kWarps * kChunk + threadIdx.x % 4 * 8;
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        chunks.x[u][tile] = load_inputs(x[tile] + k, x[tile] != nullptr && k < cols);
+      }
+    }
   }
 };
 
@@ -73,9 +82,14 @@ template <int kTiles>
 __device__ void sum_chunks(const Rows<kTiles>& rows, int cols, float (&sums)[kTiles][4]) {
   constexpr int kStep = kWarps * kChunk * kUnroll;
   int base = threadIdx.x / 32 * kChunk;
-  Chunks<kTiles> chunks = rows.load(base, cols);
+  Chunks<kTiles> chunks;
+  rows.load_w(base, cols, chunks);
+  wait_for_previous();  // the weights are nobody's result, x is
+  rows.load_x(base, cols, chunks);
   for (; base < cols; base += kStep) {
-    const Chunks<kTiles> next = rows.load(base + kStep, cols);
+    Chunks<kTiles> next;
+    rows.load_w(base + kStep, cols, next);
+    rows.load_x(base + kStep, cols, next);
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       const uint4& low = chunks.w[u][0];
@@ -160,15 +174,14 @@ void skinny_linear(const Tensor& x, std::span<const SkinnyOutput> outputs, cudaS
   }
   const int tokens = static_cast<int>(x.rows), cols = static_cast<int>(x.cols);
   const auto launch = [&](auto kernel) {
-    kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(view<const __nv_bfloat16>(x),
-                                                                   tokens, cols, list);
+    launch_early(kernel, static_cast<unsigned>(blocks), kThreads, stream,
+                 view<const __nv_bfloat16>(x), tokens, cols, list);
   };
   if (tokens <= 8) {
     launch(skinny_kernel<1>);
   } else {
     launch(skinny_kernel<2>);
   }
-  check_launch("skinny_kernel");
 }
 
 }  // namespace matador::cuda

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace matador {
 
@@ -16,6 +17,11 @@ constexpr size_t kBlock = 1024;  // logits treated at a time: they and their res
 int32_t order_key(float x) {
   auto bits = std::bit_cast<int32_t>(x + 0.0F);
   return bits ^ ((bits >> 31) & 0x7FFFFFFF);
+}
+
+// x or 0, without a branch that would keep a loop from being vectorised.
+float keep_if(bool condition, float x) {
+  return std::bit_cast<float>(std::bit_cast<int32_t>(x) & -static_cast<int32_t>(condition));
 }
 
 // exp(x) for x <= 0, written so that compilers vectorise it: x = n ln 2 + r, a polynomial for
@@ -33,8 +39,7 @@ float fast_exp(float x) {
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
   p = p * r * r + r + 1.0F;
-  float result = std::bit_cast<float>(std::bit_cast<int32_t>(p) + exponent);
-  return x < -87.0F ? 0.0F : result;
+  return keep_if(x >= -87.0F, std::bit_cast<float>(std::bit_cast<int32_t>(p) + exponent));
 }
 
 std::span<const float> block_at(std::span<const float> logits, size_t begin) {
@@ -72,19 +77,17 @@ void exponentials(std::span<const float> logits, float max, float scale, float* 
 
 double mass(std::span<const float> logits, float max, float scale, float floor) {
   std::array<float, kBlock> weights;
-  double sum = 0;
+  std::array<double, 8> lanes = {};
   for (size_t begin = 0; begin < logits.size(); begin += kBlock) {
     auto block = block_at(logits, begin);
     exponentials(block, max, scale, weights.data());
-    std::array<double, 8> lanes = {};
-    size_t i = 0;
-    for (; i + 8 <= block.size(); i += 8) {
-      for (size_t j = 0; j < 8; ++j) lanes[j] += block[i + j] >= floor ? weights[i + j] : 0;
+    for (size_t i = 0; i < block.size(); ++i) weights[i] = keep_if(block[i] >= floor, weights[i]);
+    std::fill(weights.begin() + static_cast<int64_t>(block.size()), weights.end(), 0.0F);
+    for (size_t i = 0; i < kBlock; i += lanes.size()) {
+      for (size_t lane = 0; lane < lanes.size(); ++lane) lanes[lane] += weights[i + lane];
     }
-    for (; i < block.size(); ++i) lanes[0] += block[i] >= floor ? weights[i] : 0;
-    for (double lane : lanes) sum += lane;
   }
-  return sum;
+  return std::accumulate(lanes.begin(), lanes.end(), 0.0);
 }
 
 int32_t rank_of(std::span<const float> logits, int32_t token) {

@@ -95,7 +95,7 @@ int32_t Sampler::draw_any(const Peaked& row, double random) {
 // hold enough of the mass; few distributions need a second look.
 void Sampler::gather_nucleus(const Peaked& row, float floor, float top_p) {
   double target = top_p * mass(row.logits, row.max, row.scale, floor);
-  for (float width = 8;; width *= 2) {
+  for (float width = 8;; width *= 1.25F) {
     float bottom = std::max(floor, row.max - width / row.scale);
     select_top(row.logits, row.logits.size(), bottom, candidates_);
     double gathered = 0;

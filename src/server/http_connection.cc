@@ -4,7 +4,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -12,6 +11,8 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <ctime>
+
+#include "server/connection_exchange.h"
 
 namespace matador {
 namespace {
@@ -83,80 +84,6 @@ std::string chunk_head(size_t size) {
 }
 
 }  // namespace
-
-// What the handler holds. State is touched on the connection's strand only.
-class ConnectionExchange final : public Exchange,
-                                 public std::enable_shared_from_this<ConnectionExchange> {
- public:
-  explicit ConnectionExchange(std::shared_ptr<Connection> connection)
-      : connection_(std::move(connection)) {}
-
-  void respond(HttpResponse response) override {
-    on_strand([this, response = std::move(response)]() mutable {
-      if (!head) head = std::move(response);
-      finished = true;
-    });
-  }
-  void open(HttpResponse response) override {
-    on_strand([this, response = std::move(response)]() mutable {
-      if (head) return;
-      head = std::move(response);
-      streamed = true;
-    });
-  }
-  void write(std::string more, std::function<void()> done) override {
-    on_strand([this, more = std::move(more), done = std::move(done)]() mutable {
-      data += more;
-      written.push_back(std::move(done));
-    });
-  }
-  void finish() override {
-    on_strand([this] { finished = true; });
-  }
-  void abort() override {
-    asio::dispatch(connection_->executor(), [self = shared_from_this()] {
-      if (self->connection_->exchange_ == self) self->connection_->gone();
-    });
-  }
-  void on_gone(std::function<void()> callback) override {
-    asio::dispatch(connection_->executor(),
-                   [self = shared_from_this(), callback = std::move(callback)]() mutable {
-                     if (self->is_gone)
-                       callback();
-                     else if (!self->complete)
-                       self->gone = std::move(callback);
-                   });
-  }
-  void post(std::function<void()> work) override {
-    asio::post(connection_->executor(), std::move(work));
-  }
-
-  void notice_gone() {
-    is_gone = true;
-    if (auto callback = std::exchange(gone, nullptr)) callback();
-    written.clear();
-  }
-
-  std::optional<HttpResponse> head;
-  bool streamed = false, finished = false;
-  bool is_gone = false, complete = false;
-  std::string data;  // to be written
-  std::vector<std::function<void()>> written;
-  std::function<void()> gone;
-
- private:
-  template <class F>
-  void on_strand(F change) {
-    asio::dispatch(connection_->executor(),
-                   [self = shared_from_this(), change = std::move(change)]() mutable {
-                     if (self->is_gone || self->complete) return;
-                     change();
-                     self->connection_->wake();
-                   });
-  }
-
-  std::shared_ptr<Connection> connection_;
-};
 
 Connection::Connection(Socket socket, const HttpServerOptions& options, ConnectionSet& connections)
     : place_(connections, this),

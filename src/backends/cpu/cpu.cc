@@ -26,8 +26,8 @@ int usable_cores() {
 }
 
 Isa checked(std::optional<Isa> wanted) {
+  if (!wanted) return best_isa();
   const std::vector<Isa> isas = available_isas();
-  if (!wanted) return isas.back();
   if (std::find(isas.begin(), isas.end(), *wanted) == isas.end()) {
     throw std::runtime_error("this machine cannot run " + std::string(name_of(*wanted)) +
                              " instructions");

@@ -53,6 +53,16 @@ std::vector<Isa> available_isas() {
   return isas;
 }
 
+Isa best_isa() {
+  Isa best = available_isas().back();
+#ifdef __x86_64__
+  // Intel's cores take two cycles for a product of bf16 pairs, and so do as well without: on a
+  // Sapphire Rapids 65 GOP/s against 92 to 129 for widening to f32.
+  if (best == Isa::avx512_bf16 && __builtin_cpu_is("intel")) best = Isa::avx512_vnni;
+#endif
+  return best;
+}
+
 const cpu::Kernels& cpu::kernels_for(Isa isa) {
   for (const Entry& entry : kEntries) {
     if (entry.isa == isa) return entry.kernels();

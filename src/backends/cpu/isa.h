@@ -12,6 +12,8 @@ enum class Isa : uint8_t { portable, avx2, avx512, avx512_vnni, avx512_bf16 };
 std::string_view name_of(Isa isa);
 // Those this machine can run, lowest first; never empty.
 std::vector<Isa> available_isas();
+// The fastest of them.
+Isa best_isa();
 
 namespace cpu {
 struct Kernels;

@@ -56,11 +56,15 @@ void ThreadPool::begin() {
 void ThreadPool::end() { awake_.store(false, std::memory_order_relaxed); }
 
 void ThreadPool::share(uint32_t items, const void* context, Call call) {
-  items_.store(items, std::memory_order_relaxed);
+  // Closes the last loop first: a worker still in it that reads the new count must not claim an
+  // item under the old number.
+  const uint32_t last = loop_of(ticket_.load(std::memory_order_relaxed));
+  ticket_.store(uint64_t{last} << 32 | UINT32_MAX, std::memory_order_relaxed);
+  items_.store(items, std::memory_order_release);
   context_.store(context, std::memory_order_relaxed);
   call_.store(call, std::memory_order_relaxed);
   finished_.store(0, std::memory_order_relaxed);
-  const uint32_t loop = loop_of(ticket_.load(std::memory_order_relaxed)) + 1;
+  const uint32_t loop = last + 1;
   ticket_.store(uint64_t{loop} << 32, std::memory_order_release);
   work(loop, 0);
   Spin spin;
@@ -70,7 +74,7 @@ void ThreadPool::share(uint32_t items, const void* context, Call call) {
 void ThreadPool::work(uint32_t loop, int thread) {
   for (;;) {
     uint64_t ticket = ticket_.load(std::memory_order_acquire);
-    const uint32_t items = items_.load(std::memory_order_relaxed);
+    const uint32_t items = items_.load(std::memory_order_acquire);
     const void* context = context_.load(std::memory_order_relaxed);
     const Call call = call_.load(std::memory_order_relaxed);
     do {

@@ -37,7 +37,8 @@ class CudaBackend final : public Backend {
   explicit CudaBackend(const CudaOptions& options)
       : graphs_enabled_(options.graphs),
         device_(options.device),
-        ops_(device_.stream, {device_.properties.major >= 8, options.reproducible}) {}
+        ops_(device_.stream, {device_.properties.major >= 8, options.reproducible,
+                              device_.properties.sharedMemPerBlockOptin}) {}
   ~CudaBackend() override { cudaStreamSynchronize(device_.stream); }
 
   DeviceInfo info() const override;

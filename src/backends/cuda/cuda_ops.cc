@@ -87,7 +87,8 @@ Tensor CudaOps::attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
                        const Batch& batch) {
   const Tensor y = make(q.rows, q.cols, q.dtype);
   if (!launch_) return y;
-  if (!features_.tensor_cores || q.dtype != DType::bf16 || !has_tensor_attend(kv, attend)) {
+  if (!features_.tensor_cores || q.dtype != DType::bf16 ||
+      !has_tensor_attend(kv, attend, features_.shared_bytes)) {
     cuda::attend_generic(q, kv, attend, batch_.arrays(), y, stream_);
     return y;
   }

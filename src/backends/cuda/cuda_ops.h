@@ -19,7 +19,8 @@ class CudaOps final : public Ops {
  public:
   struct Features {
     bool tensor_cores;
-    bool reproducible;  // as in CudaOptions
+    bool reproducible;    // as in CudaOptions
+    size_t shared_bytes;  // the most shared memory a block may have
   };
   CudaOps(cudaStream_t stream, Features features);
 

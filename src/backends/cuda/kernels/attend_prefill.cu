@@ -167,9 +167,14 @@ int count_runs(std::span<const int32_t> query_start, int tokens, bool decodes_to
 
 }  // namespace
 
-bool has_tensor_attend(const KvLayer& kv, const Attend& attend) {
+bool has_tensor_attend(const KvLayer& kv, const Attend& attend, size_t shared_bytes) {
   const int group = attend.num_heads / attend.num_kv_heads;
-  return kv.type != KvType::f32 && group <= 64 && has_head_dim(kv.head_dim);
+  if (kv.type == KvType::f32 || group > 64 || !has_head_dim(kv.head_dim)) return false;
+  size_t needed = 0;
+  with_head_dim(kv.head_dim, [&]<int kDim>() {
+    needed = PrefillShape<kDim>::template kSharedBytes<__nv_bfloat16>;
+  });
+  return needed <= shared_bytes;
 }
 
 void attend_prefill(const Tensor& q, const KvLayer& kv, const Attend& attend,

@@ -91,8 +91,9 @@ void skinny_linear(const Tensor& x, std::span<const SkinnyOutput> outputs, cudaS
 void attend_generic(const Tensor& q, const KvLayer& kv, const Attend& attend,
                     const BatchArrays& batch, const Tensor& y, cudaStream_t stream);
 // Attention on tensor cores (sm_80): bf16 q, a cache of 16-bit numbers, a head_dim of
-// has_tensor_attend. Every token's result is the same bits from either kernel.
-bool has_tensor_attend(const KvLayer& kv, const Attend& attend);
+// has_tensor_attend, which depends on the shared memory a block may have. Every token's result is
+// the same bits from either kernel.
+bool has_tensor_attend(const KvLayer& kv, const Attend& attend, size_t shared_bytes);
 struct PrefillRows {
   std::span<const int32_t> query_start;  // on the host
   bool decodes_too;                      // all sequences, not only those with several tokens

@@ -8,14 +8,14 @@
 namespace matador::cpu {
 namespace {
 
-// More threads than cores and loops of changing length: workers are put aside inside a loop and
-// come back in a later one.
+// More threads than cores, and short loops before long ones: a worker that is put aside while a
+// short loop ends comes back in the long one that follows.
 TEST(ThreadPool, RunsEachItemOfEachLoopOnceWhateverItsThreadsAreDoing) {
   ThreadPool pool(4);
   ThreadPool::Awake awake(pool);
   int wrong = 0;
-  for (int loop = 0; loop < 50000; ++loop) {
-    const int items = 2 + loop * 7 % 11;
+  for (int loop = 0; loop < 200000; ++loop) {
+    const int items = loop % 2 == 0 ? 4 : 64;
     std::vector<std::atomic<int>> runs(static_cast<size_t>(items));
     pool.run(items, [&](int64_t item, int) { runs[static_cast<size_t>(item)].fetch_add(1); });
     for (const auto& count : runs) wrong += count.load() != 1;

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <ctime>
+#include <thread>
 #include <vector>
 
 namespace matador::cpu {
@@ -29,6 +32,25 @@ TEST(ThreadPool, WorksWithoutWorkers) {
   int sum = 0;
   pool.run(10, [&](int64_t item, int thread) { sum += static_cast<int>(item) + thread; });
   EXPECT_EQ(sum, 45);
+}
+
+TEST(ThreadPool, ALoopSeesWhatTheLastOneWrote) {
+  ThreadPool pool(3);
+  const ThreadPool::Awake awake(pool);
+  std::vector<int64_t> values(64);
+  for (int round = 0; round < 500; ++round) {
+    pool.run(64, [&](int64_t item, int) { values[static_cast<size_t>(63 - item)] += item; });
+  }
+  for (int64_t i = 0; i < 64; ++i) EXPECT_EQ(values[static_cast<size_t>(63 - i)], 500 * i);
+}
+
+TEST(ThreadPool, SleepsBetweenSteps) {
+  ThreadPool pool(4);
+  { const ThreadPool::Awake awake(pool); }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const std::clock_t before = std::clock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 50);
 }
 
 }  // namespace

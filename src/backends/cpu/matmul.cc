@@ -107,8 +107,8 @@ class Multiplication {
     const int64_t chunk =
         decoder_ ? x_.rows : std::max<int64_t>(48, kCacheBytes / row_bytes / 48 * 48);
     const int64_t chunks = (x_.rows + chunk - 1) / chunk;
-    const int64_t grain =
-        std::clamp<int64_t>(strips / (context_.threads.threads() * kItemsPerThread), 1, 64);
+    const int64_t grain =  // in pairs
+        std::clamp<int64_t>(strips / (context_.threads.threads() * kItemsPerThread), 2, 64) / 2 * 2;
     const int64_t groups = (strips + grain - 1) / grain;
     context_.threads.run(chunks * groups, [&](int64_t item, int thread) {
       const int64_t first = item / groups * chunk;

@@ -26,8 +26,8 @@ void print_piece(std::string_view piece, Answer& answer) {
 Event next_event(EventQueue& events, Engine& engine, RequestId id, Interrupts* interrupts) {
   if (interrupts == nullptr) return events.pop();
   for (;;) {
-    if (std::optional<Event> event = events.pop_for(std::chrono::milliseconds(50))) return *event;
     if (interrupts->take()) engine.cancel(id);
+    if (std::optional<Event> event = events.pop_for(std::chrono::milliseconds(50))) return *event;
   }
 }
 

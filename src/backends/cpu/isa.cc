@@ -1,5 +1,9 @@
 #include "backends/cpu/isa.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
 #include "backends/cpu/kernels/kernels.h"
 #include "core/check.h"
 
@@ -14,9 +18,13 @@ struct Entry {
 };
 
 #ifdef __x86_64__
+// Asked of the processor itself, as not every compiler's __builtin_cpu_supports knows it.
+bool has_f16c() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
 bool has_avx2() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("f16c");
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 }
 bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

@@ -18,15 +18,6 @@ constexpr std::array<std::string_view, 8> kTurnEnds = {
     "<|eom_id|>", "<EOT>",      "<|end_of_turn|>", "<|endofturn|>",
 };
 
-// Whether a BOS is prepended where the file does not say: SentencePiece vocabularies and those of
-// the Llama 3 family have always done so.
-bool adds_bos_by_default(const GgufVocab& vocab) {
-  constexpr std::array<std::string_view, 6> kPre = {"llama3",  "llama-v3",  "llama-bpe",
-                                                    "falcon3", "falcon-h1", "pixtral"};
-  return vocab.model == "llama" || vocab.model == "bert" ||
-         std::ranges::find(kPre, vocab.pre) != kPre.end();
-}
-
 std::vector<int32_t> narrow(const std::vector<int64_t>& values) {
   std::vector<int32_t> narrowed;
   narrowed.reserve(values.size());
@@ -64,8 +55,8 @@ Result<GgufVocab> gguf_vocab(const GgufFile& file) {
   vocab.mask = token("mask_token_id");
   vocab.eot = token("eot_token_id");
   vocab.eom = token("eom_token_id");
-  vocab.add_bos = flag("add_bos_token", adds_bos_by_default(vocab));
-  vocab.add_eos = flag("add_eos_token", vocab.model == "t5" || vocab.model == "bert");
+  vocab.add_bos = file.boolean(prefix + "add_bos_token");
+  vocab.add_eos = file.boolean(prefix + "add_eos_token");
   vocab.add_space_prefix = flag("add_space_prefix", true);
   vocab.remove_extra_whitespaces = flag("remove_extra_whitespaces", false);
   for (int64_t byte :

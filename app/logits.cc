@@ -7,7 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "backends/cpu/cpu.h"
 #include "command.h"
 #include "options.h"
 
@@ -123,16 +122,17 @@ Status logits(const LogitsOptions& options) {
   if (!path) return path.error();
   auto checkpoint = open_checkpoint(*path);
   if (!checkpoint) return checkpoint.error();
-  CpuOptions cpu;
-  cpu.threads = options.model.threads;
-  auto backend = make_cpu_backend(cpu);
+  auto device = open_device(options.model.device);
+  if (!device) return device.error();
+  Backend& backend = **device;
   LoadOptions how;
   how.precision = precision_of(options.model);
-  auto model = load_model(**checkpoint, *backend, how);
+  auto model = load_model(**checkpoint, backend, how);
   if (!model) return model.error();
   if (Status valid = check_tokens(options.tokens, (*model)->info()); !valid) return valid;
 
-  Pass pass(**model, *backend, kv_type_of(options.model), options.tokens);
+  const KvType kv_type = kv_type_of(options.model).value_or(backend.info().kv_type);
+  Pass pass(**model, backend, kv_type, options.tokens);
   const auto vocab_size = static_cast<size_t>((*model)->info().vocab_size);
   const char* separator = options.top > 0 ? "{\"top_logits\": [" : "{\"logits\": [";
   for (size_t begin = 0; begin < options.tokens.size(); begin += kChunk) {

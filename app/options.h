@@ -15,13 +15,14 @@ namespace matador {
 // Which model, and how it is computed.
 struct ModelOptions {
   std::string model;
+  DeviceOptions device;
   std::string dtype = "auto";
-  int32_t threads = 0;
+  std::string kv_cache_dtype = "auto";
 };
 void add_model(CLI::App& command, std::string& model);
 void add_model_options(CLI::App& command, ModelOptions& options);
 Precision precision_of(const ModelOptions& options);
-KvType kv_type_of(const ModelOptions& options);
+std::optional<KvType> kv_type_of(const ModelOptions& options);
 
 // How the engine batches and caches.
 struct EngineFlags {
@@ -29,6 +30,7 @@ struct EngineFlags {
   int32_t max_num_seqs = 256;
   int32_t max_num_batched_tokens = 2048;
   uint64_t kv_cache_memory = 0;
+  double gpu_memory_utilization = 0.9;
   bool prefix_caching = true;
   uint64_t seed = 0;
 };

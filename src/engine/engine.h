@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backends/backend.h"
@@ -19,7 +20,10 @@ struct EngineOptions {
   int32_t max_waiting = 4096;             // requests queued; more are refused (unavailable)
   int32_t block_size = 16;                // tokens a block
   uint64_t kv_cache_bytes = 0;            // 0: chosen from the model and free memory
-  KvType kv_type = KvType::f16;
+  // Of a device's own memory, what weights and cache may take together; the rest is left to
+  // activations.
+  double gpu_memory_utilization = 0.9;
+  std::optional<KvType> kv_type = {};  // none: what the device likes
   bool prefix_caching = true;
   uint64_t seed = 0;  // for requests without their own
   std::vector<int32_t> eos_token_ids = {};

@@ -46,15 +46,38 @@ Error does_not_fit(int64_t length, int64_t blocks, int64_t block_bytes, uint64_t
               " blocks: lower max_model_len or raise the KV cache's memory"};
 }
 
+// Bytes that the cache may take where nobody said how many.
+Result<uint64_t> available_bytes(const DeviceInfo& device, const EngineOptions& options) {
+  if (!device.own_memory) return static_cast<uint64_t>(kShareOfFreeMemory * device.memory_free);
+  const double share = options.gpu_memory_utilization;
+  const uint64_t used = device.memory_total - device.memory_free;
+  const auto usable = static_cast<uint64_t>(share * static_cast<double>(device.memory_total));
+  if (usable > used) return usable - used;
+  std::ostringstream text;
+  text << device.name << " has " << mebibytes(device.memory_total) << ", of which "
+       << "gpu_memory_utilization " << share << " allows " << mebibytes(usable)
+       << ", but the weights and whatever else is there use " << mebibytes(used)
+       << ": nothing is left for the KV cache";
+  return Error{ErrorCode::out_of_memory, text.str()};
+}
+
+// Blocks that are enough for a machine whose memory others use too.
+int64_t moderate_blocks(int64_t blocks_of_one, const EngineOptions& options) {
+  const int64_t sequences = options.max_num_seqs;
+  return std::max(2 * blocks_of_one, sequences * kModerateContext / options.block_size);
+}
+
 }  // namespace
 
 Result<KvCache> KvCache::create(const Model& model, Backend& backend,
                                 const EngineOptions& options) {
   Result<int32_t> wanted = wanted_length(model, options);
   if (!wanted) return wanted.error();
+  const DeviceInfo device = backend.info();
   KvCache cache;
   const int64_t block_size = cache.block_size_ = options.block_size;
-  cache.layers_.layers = model.kv_layers(options.kv_type, options.block_size);
+  cache.layers_.layers =
+      model.kv_layers(options.kv_type.value_or(device.kv_type), options.block_size);
   int64_t block_bytes = 0;
   for (KvLayer& layer : cache.layers_.layers) {
     block_bytes += layer.block_bytes = backend.kv_block_bytes(layer);
@@ -62,19 +85,18 @@ Result<KvCache> KvCache::create(const Model& model, Backend& backend,
   block_bytes = std::max<int64_t>(block_bytes, 1);
 
   const int64_t blocks_of_one = (*wanted + block_size - 1) / block_size;
-  const int64_t sequences = options.max_num_seqs;
-  int64_t num_blocks = std::max(2 * blocks_of_one, sequences * kModerateContext / block_size);
-  uint64_t available = options.kv_cache_bytes;
-  if (available == 0) {
-    available = static_cast<uint64_t>(kShareOfFreeMemory * backend.info().memory_free);
-    num_blocks = std::min(num_blocks, static_cast<int64_t>(available) / block_bytes);
-  } else {
-    num_blocks = static_cast<int64_t>(available) / block_bytes;
+  const Result<uint64_t> available = options.kv_cache_bytes > 0
+                                         ? Result<uint64_t>(options.kv_cache_bytes)
+                                         : available_bytes(device, options);
+  if (!available) return available.error();
+  int64_t num_blocks = static_cast<int64_t>(*available) / block_bytes;
+  if (options.kv_cache_bytes == 0 && !device.own_memory) {
+    num_blocks = std::min(num_blocks, moderate_blocks(blocks_of_one, options));
   }
   // Slots are numbered in 32 bits.
   num_blocks = std::min(num_blocks, std::numeric_limits<int32_t>::max() / block_size);
   if (num_blocks < 1 || (options.max_model_len > 0 && num_blocks < blocks_of_one)) {
-    return does_not_fit(*wanted, blocks_of_one, block_bytes, available);
+    return does_not_fit(*wanted, blocks_of_one, block_bytes, *available);
   }
   cache.num_blocks_ = static_cast<int32_t>(num_blocks);
   cache.max_model_len_ = static_cast<int32_t>(std::min<int64_t>(*wanted, num_blocks * block_size));

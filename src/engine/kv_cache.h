@@ -15,8 +15,9 @@ namespace matador {
 
 class KvCache {
  public:
-  // Sizes and allocates. Without kv_cache_bytes: room for max_num_seqs moderate contexts and for
-  // two of the longest, within a share of free memory. The memory is zero pages, so only what is
+  // Sizes and allocates. Without kv_cache_bytes: on a device with memory of its own, all that
+  // gpu_memory_utilization leaves beside the weights; else room for max_num_seqs moderate contexts
+  // and for two of the longest, within a share of free memory, in zero pages of which only what is
   // used becomes resident. An error has the arithmetic.
   static Result<KvCache> create(const Model& model, Backend& backend, const EngineOptions& options);
 

@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "backends/cpu/cpu.h"
 #include "engine/model_text.h"
 #include "weights/checkpoint.h"
 
@@ -32,8 +31,9 @@ struct Loaded {
 
 Result<Loaded> load_weights(const Checkpoint& checkpoint, const ServeOptions& options) {
   try {
-    Loaded loaded{.backend = make_cpu_backend({.threads = options.threads, .isa = {}}),
-                  .model = nullptr};
+    auto backend = open_device(options.device);
+    if (!backend) return backend.error();
+    Loaded loaded{.backend = std::move(*backend), .model = nullptr};
     auto model = load_model(checkpoint, *loaded.backend, options.load);
     if (!model) return model.error();
     loaded.model = std::move(*model);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "engine/device.h"
 #include "engine/engine.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
@@ -16,7 +17,7 @@ namespace matador {
 struct ServeOptions {
   EngineOptions engine;
   LoadOptions load;
-  int32_t threads = 0;        // 0: all cores
+  DeviceOptions device;
   std::string tokenizer;      // path, where the model has none of its own
   std::string chat_template;  // path or text, instead of the model's
 };

@@ -56,7 +56,7 @@ TEST_F(ModelPathTest, AMissingModelListsTheInstalledOnes) {
 
 TEST(ServedModel, LoadsAndAnswersWithoutATokenizer) {
   ServeOptions options;
-  options.threads = 1;
+  options.device = {.name = "cpu", .threads = 1};
   options.engine.kv_cache_bytes = 1 << 20;
   auto served = load_served_model(tiny_model("llama"), options);
   ASSERT_TRUE(served.ok()) << served.error().message;

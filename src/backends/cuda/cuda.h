@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "backends/backend.h"
 
@@ -24,8 +25,9 @@ struct CudaOptions {
   bool reproducible = false;
 };
 
-// True where this build has the backend and the machine a GPU and driver that can run it.
-bool cuda_available();
+// Why this build or machine cannot use this GPU; empty where it can.
+std::string cuda_problem(int device);
+inline bool cuda_available() { return cuda_problem(0).empty(); }
 // Throws std::runtime_error where there is no such device.
 std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options);
 

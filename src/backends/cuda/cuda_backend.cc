@@ -67,8 +67,11 @@ DeviceInfo CudaBackend::info() const {
   check(cudaSetDevice(device_.index), "cudaSetDevice");
   size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-  return {"cuda:" + std::to_string(device_.index) + " (" + device_.properties.name + ")", total,
-          free};
+  return {.name = "cuda:" + std::to_string(device_.index) + " (" + device_.properties.name + ")",
+          .memory_total = total,
+          .memory_free = free,
+          .own_memory = true,
+          .kv_type = KvType::bf16};
 }
 
 std::shared_ptr<DeviceMemory> CudaBackend::upload(const void* data, size_t bytes) {
@@ -178,9 +181,12 @@ std::span<const float> CudaBackend::to_host(const Tensor& tensor) {
 }  // namespace
 }  // namespace cuda
 
-bool cuda_available() {
+std::string cuda_problem(int device) {
   int count = 0;
-  return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess) return std::string("CUDA says: ") + cudaGetErrorString(status);
+  if (device < count) return "";
+  return "this machine has " + std::to_string(count) + " CUDA devices, numbered from 0";
 }
 
 std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options) {

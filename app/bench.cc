@@ -6,11 +6,15 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <numeric>
+#include <optional>
 #include <random>
 
+#include "bench_suite.h"
 #include "command.h"
 #include "core/json.h"
+#include "core/version.h"
 #include "event_queue.h"
 #include "options.h"
 
@@ -28,7 +32,9 @@ struct BenchOptions {
   int32_t input_len = 512;
   int32_t output_len = 128;
   int32_t concurrency = 1;
-  bool json = false;
+  std::optional<std::string> json;  // a file; empty: stdout
+  bool random_weights = false;
+  std::string suite;
 };
 
 // What one request's client sees: when it asked, and when each token came.
@@ -92,10 +98,15 @@ Status run_requests(Engine& engine, const BenchOptions& options, int32_t count,
   return {};
 }
 
+Result<std::unique_ptr<ServedModel>> load(const BenchOptions& options) {
+  if (!options.random_weights) return load(options.model, options.engine);
+  return load_random_model(options.model.model, serve_options(options.model, options.engine));
+}
+
 Result<Measured> measure(const BenchOptions& options) {
   Measured measured;
   const Clock::time_point loading = Clock::now();
-  auto served = load(options.model, options.engine);
+  auto served = load(options);
   if (!served) return served.error();
   measured.load_seconds = Seconds(Clock::now() - loading).count();
 
@@ -163,16 +174,55 @@ void print_table(const nlohmann::ordered_json& summary) {
   }
 }
 
+Status write_json(const nlohmann::ordered_json& report, const std::string& path) {
+  if (path.empty()) {
+    std::puts(report.dump(2).c_str());
+    return {};
+  }
+  std::ofstream file(path);
+  file << report.dump(1) << '\n';
+  file.close();
+  if (file) return {};
+  return Error{ErrorCode::io, "--json: cannot write " + path};
+}
+
+Status bench_suite(const BenchOptions& options) {
+  const Clock::time_point loading = Clock::now();
+  auto served = load(options);
+  if (!served) return served.error();
+  nlohmann::ordered_json report{{"matador", kVersion},
+                                {"model", options.model.model},
+                                {"start_s", Seconds(Clock::now() - loading).count()},
+                                {"rows", nlohmann::json::array()}};
+  for (const SuiteRow& row : peers_suite()) {
+    auto measured = run_row(*(*served)->engine, row);
+    if (!measured) return measured.error();
+    std::fprintf(stderr, "%s\n", measured->dump().c_str());
+    report["rows"].push_back(std::move(*measured));
+    // A long suite leaves what it has if it is ended early.
+    if (options.json && !options.json->empty()) {
+      if (Status status = write_json(report, *options.json); !status) return status;
+    }
+  }
+  return options.json && !options.json->empty() ? Status() : write_json(report, "");
+}
+
 Status bench(const BenchOptions& options) {
+  if (!options.suite.empty()) return bench_suite(options);
   auto measured = measure(options);
   if (!measured) return measured.error();
   const nlohmann::ordered_json summary = summarise(options, *measured);
-  if (options.json) {
-    std::puts(summary.dump(2).c_str());
-  } else {
-    print_table(summary);
-  }
+  if (options.json) return write_json(summary, *options.json);
+  print_table(summary);
   return {};
+}
+
+// What the suite compares with runs so.
+void take_suite_defaults(const CLI::App& command, EngineFlags& engine) {
+  const auto unset = [&](const char* name) { return command.count(name) == 0; };
+  if (unset("--max-model-len")) engine.max_model_len = 16384;
+  if (unset("--max-num-batched-tokens")) engine.max_num_batched_tokens = 8192;
+  if (unset("--enable-prefix-caching")) engine.prefix_caching = false;
 }
 
 }  // namespace
@@ -191,7 +241,26 @@ void add_bench(CLI::App& app, Action& chosen) {
   add_count("--input-len", options->input_len, "Tokens a prompt");
   add_count("--output-len", options->output_len, "Tokens an answer (end-of-text is ignored)");
   add_count("--concurrency", options->concurrency, "Requests at a time");
-  command->add_flag("--json", options->json, "As JSON");
+  command
+      ->add_option_function<std::string>(
+          "--json", [options = options](const std::string& file) { options->json = file; },
+          "As JSON, to FILE or stdout")
+      ->type_name("[FILE]")
+      ->expected(0, 1);
+  command->add_flag("--random-weights", options->random_weights,
+                    "MODEL is a folder with a config.json alone: random weights of its shape");
+  CLI::Option* suite =
+      command
+          ->add_option("--suite", options->suite,
+                       "A fixed list of measurements instead; peers: those that vLLM was measured "
+                       "with (8192 tokens a step, 16384 a sequence, no prefix cache unless given)")
+          ->check(CLI::IsMember({"peers"}));
+  for (const char* fixed : {"--num-prompts", "--input-len", "--output-len", "--concurrency"}) {
+    suite->excludes(command->get_option(fixed));
+  }
+  command->parse_complete_callback([command = command, options = options] {
+    if (!options->suite.empty()) take_suite_defaults(*command, options->engine);
+  });
   add_engine_options(*command, options->engine);
   command->footer(
       "prefill: prompt tokens by time to the first token; decode: further tokens by the time they\n"

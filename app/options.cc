@@ -133,7 +133,7 @@ void add_tokens(CLI::App& command, std::vector<int32_t>& tokens) {
   command.add_option("--tokens", tokens, "Token ids, as 1,2,3")->delimiter(',')->required();
 }
 
-Result<std::unique_ptr<ServedModel>> load(const ModelOptions& model, const EngineFlags& engine) {
+ServeOptions serve_options(const ModelOptions& model, const EngineFlags& engine) {
   ServeOptions options;
   options.engine.max_model_len = engine.max_model_len;
   options.engine.max_num_seqs = engine.max_num_seqs;
@@ -145,6 +145,11 @@ Result<std::unique_ptr<ServedModel>> load(const ModelOptions& model, const Engin
   options.engine.seed = engine.seed;
   options.load.precision = precision_of(model);
   options.device = model.device;
+  return options;
+}
+
+Result<std::unique_ptr<ServedModel>> load(const ModelOptions& model, const EngineFlags& engine) {
+  ServeOptions options = serve_options(model, engine);
   ProgressLine progress("loading " + model.model);
   options.load.progress = [&](uint64_t done, uint64_t total) { progress.show(done, total); };
   return load_served_model(model.model, options);

@@ -47,6 +47,8 @@ void apply(const SamplingFlags& flags, SamplingParams& params);
 
 void add_tokens(CLI::App& command, std::vector<int32_t>& tokens);
 
+// The library's options for them.
+ServeOptions serve_options(const ModelOptions& model, const EngineFlags& engine);
 // Loads, showing progress on stderr where that is a terminal.
 Result<std::unique_ptr<ServedModel>> load(const ModelOptions& model, const EngineFlags& engine);
 

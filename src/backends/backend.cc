@@ -1,5 +1,7 @@
 #include "backends/backend.h"
 
+#include "backends/random_weight.h"
+
 namespace matador {
 
 std::vector<Tensor> Ops::linears(const Tensor& x, std::span<const Weight* const> weights) {
@@ -20,5 +22,19 @@ std::pair<Tensor, Tensor> Ops::add_norm(const Tensor& x, const Tensor& y, const 
 }
 
 void Ops::release_except(std::span<const Tensor>) {}
+
+Weight Backend::make_random(HostWeight shape, uint64_t seed) {
+  const auto row_bytes = static_cast<size_t>(shape.format->bytes(shape.cols));
+  auto data = std::make_shared<std::vector<std::byte>>(row_bytes * shape.rows);
+  std::vector<float> row(static_cast<size_t>(shape.cols));
+  uint64_t index = 0;
+  for (int64_t r = 0; r < shape.rows; ++r) {
+    for (float& value : row) value = random_weight(seed, index++);
+    shape.format->encode(row.data(), data->data() + r * row_bytes, shape.cols);
+  }
+  shape.data = data->data();
+  shape.owner = std::move(data);
+  return load(std::move(shape));
+}
 
 }  // namespace matador

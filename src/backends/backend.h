@@ -114,6 +114,9 @@ class Backend {
   virtual DeviceInfo info() const = 0;
   // Brings a weight to the device, repacked if that helps the kernels. Throws when out of memory.
   virtual Weight load(HostWeight weight) = 0;
+  // A weight of this shape and format with random values (backends/random_weight.h); its data is
+  // not read. The default makes them on the host.
+  virtual Weight make_random(HostWeight shape, uint64_t seed);
   virtual std::unique_ptr<Buffer> allocate(size_t bytes) = 0;
   // Bytes of one block of a KV layer with these dimensions (fills kv.block_bytes).
   virtual int64_t kv_block_bytes(const KvLayer& kv) const = 0;

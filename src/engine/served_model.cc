@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/model_text.h"
+#include "models/random_model.h"
 #include "weights/checkpoint.h"
 
 namespace matador {
@@ -29,18 +30,29 @@ struct Loaded {
   std::unique_ptr<Model> model;
 };
 
-Result<Loaded> load_weights(const Checkpoint& checkpoint, const ServeOptions& options) {
+// `make` gets the backend and gives the model.
+template <class Make>
+Result<Loaded> load_weights(const std::string& path, const ServeOptions& options, Make make) {
   try {
     auto backend = open_device(options.device);
     if (!backend) return backend.error();
     Loaded loaded{.backend = std::move(*backend), .model = nullptr};
-    auto model = load_model(checkpoint, *loaded.backend, options.load);
+    Result<std::unique_ptr<Model>> model = make(*loaded.backend);
     if (!model) return model.error();
     loaded.model = std::move(*model);
     return loaded;
   } catch (const std::exception& exception) {
-    return fault(checkpoint.path() + ": loading the weights", exception);
+    return fault(path + ": loading the weights", exception);
   }
+}
+
+Status start_engine(ServedModel& served, Loaded loaded, const ServeOptions& options) {
+  EngineOptions engine = options.engine;
+  engine.eos_token_ids = served.eos_token_ids;
+  auto created = Engine::create(std::move(loaded.model), std::move(loaded.backend), engine);
+  if (!created) return created.error();
+  served.engine = std::move(*created);
+  return {};
 }
 
 // eos_token_id is a number in some files and a list in others.
@@ -69,7 +81,9 @@ Result<std::unique_ptr<ServedModel>> load_served_model(const std::string& path,
 
   // The tokenizer is read while the weights are.
   auto reading = std::async(std::launch::async, open_text, *resolved, options);
-  Result<Loaded> loaded = load_weights(**checkpoint, options);
+  Result<Loaded> loaded = load_weights(*resolved, options, [&](Backend& backend) {
+    return load_model(**checkpoint, backend, options.load);
+  });
   Result<OpenedText> opened = reading.get();
   if (!loaded) return loaded.error();
   if (!opened) return opened.error();
@@ -81,11 +95,25 @@ Result<std::unique_ptr<ServedModel>> load_served_model(const std::string& path,
   served->chat_template_error = std::move(opened->text.chat_template_error);
   served->generation_config = (*checkpoint)->generation_config();
   served->eos_token_ids = eos_tokens(**checkpoint, *opened);
-  EngineOptions engine = options.engine;
-  engine.eos_token_ids = served->eos_token_ids;
-  auto created = Engine::create(std::move(loaded->model), loaded->backend, engine);
-  if (!created) return created.error();
-  served->engine = std::move(*created);
+  if (Status status = start_engine(*served, std::move(*loaded), options); !status) {
+    return status.error();
+  }
+  return served;
+}
+
+Result<std::unique_ptr<ServedModel>> load_random_model(const std::string& folder,
+                                                       const ServeOptions& options) {
+  Result<Config> config = Config::read(folder + "/config.json");
+  if (!config) return config.error();
+  Result<Loaded> loaded = load_weights(folder, options, [&](Backend& backend) {
+    return make_random_model(*config, backend, options.load);
+  });
+  if (!loaded) return loaded.error();
+  auto served = std::make_unique<ServedModel>();
+  served->path = folder;
+  if (Status status = start_engine(*served, std::move(*loaded), options); !status) {
+    return status.error();
+  }
   return served;
 }
 

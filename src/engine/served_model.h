@@ -36,6 +36,10 @@ struct ServedModel {
 Result<std::unique_ptr<ServedModel>> load_served_model(const std::string& path,
                                                        const ServeOptions& options);
 
+// The same of a model of this folder's config.json with random weights; without tokenizer.
+Result<std::unique_ptr<ServedModel>> load_random_model(const std::string& folder,
+                                                       const ServeOptions& options);
+
 // What a model says of text: all that `matador tokenize` and `inspect` need.
 struct ModelText {
   std::shared_ptr<const Tokenizer> tokenizer;         // null: none

@@ -63,7 +63,7 @@ Decoder::Decoder(const Architecture& architecture, DecoderSpec spec) : spec_(std
   info_.state_depends_on_length = length_dependent_ != nullptr;
 }
 
-void Decoder::bind(WeightBinder& binder) {
+void Decoder::bind(Binder& binder) {
   const Role embed{"embed", Role::Kind::table, spec_.vocab_size, spec_.hidden_size};
   binder.bind("", 0, {&embed, 1}, {&embed_, 1});
   auto bound = residuals_.begin();
@@ -81,7 +81,7 @@ void Decoder::bind(WeightBinder& binder) {
   binder.bind("", 0, {&head, 1}, {&head_, 1});
 }
 
-void Decoder::bind_path(WeightBinder& binder, int32_t layer, BoundPath& bound) const {
+void Decoder::bind_path(Binder& binder, int32_t layer, BoundPath& bound) const {
   const Path& path = *bound.path;
   const std::string name(path.name);
   bind_norm(binder, layer, path.in, name + ".in_norm", bound.in_norm);
@@ -91,14 +91,14 @@ void Decoder::bind_path(WeightBinder& binder, int32_t layer, BoundPath& bound) c
   bind_norm(binder, layer, path.out, name + ".out_norm", bound.out_norm);
 }
 
-void Decoder::bind_norm(WeightBinder& binder, int32_t layer, const Norm& norm,
-                        const std::string& role, Weight& target) const {
+void Decoder::bind_norm(Binder& binder, int32_t layer, const Norm& norm, const std::string& role,
+                        Weight& target) const {
   if (!norm) return;
   const Role wanted{role, Role::Kind::vector, 1, spec_.hidden_size};
   binder.bind("", layer, {&wanted, 1}, {&target, 1});
 }
 
-void Decoder::finish(const WeightBinder& binder) {
+void Decoder::finish(const Binder& binder) {
   if (spec_.tied_head) head_ = embed_;
   info_.num_parameters = binder.num_parameters();
   info_.weight_bytes = binder.bytes();

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "models/binder.h"
 #include "models/model.h"
 #include "models/registry.h"
 #include "models/residual_stream.h"
 #include "models/spec.h"
-#include "models/weight_binder.h"
 
 namespace matador {
 
@@ -18,9 +18,9 @@ class Decoder final : public Model {
   Decoder(const Architecture& architecture, DecoderSpec spec);
 
   // Asks `binder` for every weight; it fills them when it loads.
-  void bind(WeightBinder& binder);
+  void bind(Binder& binder);
   // After the weights are loaded.
-  void finish(const WeightBinder& binder);
+  void finish(const Binder& binder);
 
   const ModelInfo& info() const override { return info_; }
   std::vector<KvLayer> kv_layers(KvType type, int32_t block_size) const override;
@@ -43,8 +43,8 @@ class Decoder final : public Model {
 
   Tensor run(const BoundPath& bound, Ops& ops, ResidualStream& x, const Batch& batch,
              const Cache& cache) const;
-  void bind_path(WeightBinder& binder, int32_t layer, BoundPath& bound) const;
-  void bind_norm(WeightBinder& binder, int32_t layer, const Norm& norm, const std::string& role,
+  void bind_path(Binder& binder, int32_t layer, BoundPath& bound) const;
+  void bind_norm(Binder& binder, int32_t layer, const Norm& norm, const std::string& role,
                  Weight& target) const;
 
   DecoderSpec spec_;

@@ -9,24 +9,21 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "models/binder.h"
 #include "models/model.h"
-#include "nn/role.h"
 #include "weights/checkpoint.h"
 #include "weights/names.h"
 
 namespace matador {
 
-class WeightBinder {
+class WeightBinder final : public Binder {
  public:
   // Both must live until load().
   WeightBinder(const Checkpoint& checkpoint, const Names& names);
 
-  // Asks for the weights of `roles`, called "prefix.role" ("role" where the prefix is empty).
-  // `targets` must stay where they are until load(), which fills them.
   void bind(std::string_view prefix, int32_t layer, std::span<const Role> roles,
-            std::span<Weight> targets);
-  // The checkpoint may hold this role although the model has no use for it.
-  void ignore(std::string_view role);
+            std::span<Weight> targets) override;
+  void ignore(std::string_view role) override;
 
   // Everything that does not fit, at once: tensors that are missing, have another shape than the
   // description asks for, or that nothing asked for.
@@ -34,8 +31,8 @@ class WeightBinder {
   // Only after a successful check().
   void load(Backend& backend, const LoadOptions& options) const;
 
-  int64_t num_parameters() const;
-  uint64_t bytes() const;
+  int64_t num_parameters() const override;
+  uint64_t bytes() const override;
 
  private:
   struct Request {

@@ -261,5 +261,19 @@ TEST_F(Cuda, ReplayedChainsOfProductsGiveTheSameBitsAsLaunchedOnes) {
   EXPECT_EQ(chain(*make_cuda_backend({})), chain(*make_cuda_backend({.graphs = false})));
 }
 
+TEST_F(Cuda, RandomWeightsAreTheSameAsOnTheHost) {
+  HostWeight shape;
+  shape.format = find_format("bf16");
+  shape.rows = 50;
+  shape.cols = 96;
+  shape.is_table = true;
+  const TestBatch batch({{0, 50}}, 16);
+  const auto rows_of = [&](Backend& backend) {
+    const Weight table = backend.make_random(shape, 7);
+    return run(backend, [&](Ops& ops) { return ops.embed(table, batch.batch(), 1); });
+  };
+  EXPECT_EQ(rows_of(*uploading(false)), rows_of(*make_reference_backend()));
+}
+
 }  // namespace
 }  // namespace matador

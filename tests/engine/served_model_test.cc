@@ -54,6 +54,28 @@ TEST_F(ModelPathTest, AMissingModelListsTheInstalledOnes) {
   }
 }
 
+TEST(ServedModel, OfRandomWeightsNeedsAConfigAloneAndIsTheSameEachTime) {
+  ServeOptions options;
+  options.device = {.name = "cpu", .threads = 1};
+  options.engine.kv_cache_bytes = 1 << 20;
+  std::vector<int32_t> first;
+  for (int round = 0; round < 2; ++round) {
+    auto served = load_random_model(tiny_model("llama"), options);
+    ASSERT_TRUE(served.ok()) << served.error().message;
+    auto sink = std::make_shared<RecordingSink>(1);
+    Request request;
+    request.prompt = {1, 2, 3};
+    request.params.max_tokens = 8;
+    request.params.seed = 1;
+    request.sink = sink;
+    ASSERT_TRUE((*served)->engine->submit(request).ok());
+    ASSERT_TRUE(sink->wait());
+    EXPECT_EQ(sink->choice().tokens.size(), 8U);
+    if (round == 0) first = sink->choice().tokens;
+    EXPECT_EQ(sink->choice().tokens, first);
+  }
+}
+
 TEST(ServedModel, LoadsAndAnswersWithoutATokenizer) {
   ServeOptions options;
   options.device = {.name = "cpu", .threads = 1};

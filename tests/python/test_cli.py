@@ -35,8 +35,10 @@ def test_help_names_every_command_and_flag(matador):
         "run": ["--system", "--max-tokens", "--temperature", "--seed"],
         "serve": ["--host", "--port", "--served-model-name", "--api-key", "--dtype",
                   "--max-model-len", "--max-num-seqs", "--max-num-batched-tokens",
-                  "--kv-cache-memory", "--threads", "--no-enable-prefix-caching", "--seed"],
-        "bench": ["--num-prompts", "--input-len", "--output-len", "--concurrency", "--json"],
+                  "--kv-cache-memory", "--threads", "--device",
+                  "--kv-cache-dtype", "--gpu-memory-utilization", "--no-enable-prefix-caching", "--seed"],
+        "bench": ["--num-prompts", "--input-len", "--output-len", "--concurrency", "--json",
+                  "--random-weights", "--suite"],
         "logits": ["--tokens", "--dtype"],
         "generate": ["--tokens", "--max-tokens", "--ignore-eos", "--dtype"],
         "inspect": ["--json"],
@@ -150,6 +152,22 @@ def test_bench_reports_speed_latency_and_memory(matador, smollm2):
         assert report[name] > 0, name
     table = matador("bench", smollm2, "--num-prompts", 1, "--input-len", 4, "--output-len", 2)
     assert "decode_tokens_per_second" in table.stdout
+
+
+def test_bench_needs_no_checkpoint_for_random_weights(matador, tmp_path):
+    config = {"architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 96,
+              "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+              "vocab_size": 512, "max_position_embeddings": 64, "rms_norm_eps": 1e-5}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    report = tmp_path / "report.json"
+    matador("bench", tmp_path, "--random-weights", "--num-prompts", 2, "--input-len", 8,
+            "--output-len", 4, "--json", report)
+    assert json.loads(report.read_text())["output_tokens_per_second"] > 0
+
+
+def test_a_device_that_is_not_there_is_one_line_that_names_it(matador, smollm2):
+    process = matador("generate", smollm2, "--tokens", "1,2", "--device", "cuda:99")
+    assert "device: cuda:99 was asked for, but" in one_line_error(process, 1)
 
 
 def test_run_answers_on_stdout_alone(matador, smollm2):

@@ -43,6 +43,7 @@ class CudaBackend final : public Backend {
 
   DeviceInfo info() const override;
   Weight load(HostWeight host) override;
+  Weight make_random(HostWeight shape, uint64_t seed) override;
   std::unique_ptr<Buffer> allocate(size_t bytes) override;
   int64_t kv_block_bytes(const KvLayer& kv) const override {
     return 2 * bytes_of(kv.type) * kv.block_size * kv.num_kv_heads * kv.head_dim;
@@ -54,6 +55,7 @@ class CudaBackend final : public Backend {
 
  private:
   std::shared_ptr<DeviceMemory> upload(const void* data, size_t bytes);
+  void set_bias(Weight& weight, const std::vector<float>& bias);
   void run_eagerly(const Program& program);
 
   bool graphs_enabled_;
@@ -112,11 +114,32 @@ Weight CudaBackend::load(HostWeight host) {
     memory = std::move(rounded);
   }
   weight.owner = std::move(memory);
-  if (!host.bias.empty()) {
-    auto bias = upload(host.bias.data(), host.bias.size() * sizeof(float));
-    weight.bias = bias->as<const float>();
-    weight.bias_owner = std::move(bias);
-  }
+  set_bias(weight, host.bias);
+  return weight;
+}
+
+void CudaBackend::set_bias(Weight& weight, const std::vector<float>& bias) {
+  if (bias.empty()) return;
+  auto memory = upload(bias.data(), bias.size() * sizeof(float));
+  weight.bias = memory->as<const float>();
+  weight.bias_owner = std::move(memory);
+}
+
+Weight CudaBackend::make_random(HostWeight shape, uint64_t seed) {
+  if (shape.format->name != "bf16") return Backend::make_random(std::move(shape), seed);
+  check(cudaSetDevice(device_.index), "cudaSetDevice");
+  Weight weight;
+  weight.format = shape.format;
+  weight.rows = shape.rows;
+  weight.cols = shape.cols;
+  weight.precision = shape.precision;
+  auto memory =
+      std::make_shared<DeviceMemory>(static_cast<size_t>(weight.rows * weight.row_bytes()));
+  fill_random({memory->as<std::byte>(), DType::bf16, weight.rows, weight.cols, weight.cols}, seed,
+              device_.stream);
+  weight.data = memory->as<const std::byte>();
+  weight.owner = std::move(memory);
+  set_bias(weight, shape.bias);
   return weight;
 }
 

@@ -76,6 +76,9 @@ void generic_linear(const Tensor& x, const Weight& w, const Tensor& y, cudaStrea
 // y[rows, cols] bf16 = the decoded weight, densely.
 void decode_weight(const Weight& w, const Tensor& y, cudaStream_t stream);
 
+// y, bf16 and dense, gets random weights.
+void fill_random(const Tensor& y, uint64_t seed, cudaStream_t stream);
+
 // x W^T for a few tokens and bf16 weights, several weights in one launch.
 struct SkinnyOutput {
   const void* weight;  // bf16 [rows, cols], 16-byte aligned

@@ -25,6 +25,19 @@
 
 namespace matador {
 
+// The experts of each token and their weights, both [num_tokens, top_k].
+struct Routes {
+  Tensor experts;  // i32
+  Tensor weights;  // f32
+};
+
+// Stacked matrices: one of Weight::count for each expert.
+struct ExpertWeights {
+  const Weight* gate = nullptr;  // null: not gated
+  const Weight* up = nullptr;
+  const Weight* down = nullptr;
+};
+
 // Tensors that Ops return live until the next Backend::run or release_except. No operation changes
 // its inputs, except those that say "in place".
 class Ops {
@@ -49,6 +62,16 @@ class Ops {
   // [num_tokens, num_heads * head_dim]; the step's own k and v are already stored.
   virtual Tensor attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
                         const Batch& batch) = 0;
+  // From router logits [num_tokens, num_experts]. `correction` is a vector of num_experts, null
+  // unless routing.corrected.
+  virtual Routes route(const Tensor& logits, const Routing& routing, const Weight* correction) = 0;
+  // The weighted sum of what a token's experts make of it, in the order of its routes:
+  // [num_tokens, down.rows].
+  virtual Tensor experts(const Tensor& x, const Routes& routes, const ExpertWeights& weights,
+                         const Expert& expert) = 0;
+  // Matrix i of w for run i of x's columns: [x.rows, w.count * w.rows] from [x.rows, w.count *
+  // w.cols]. Without bias.
+  virtual Tensor linear_heads(const Tensor& x, const Weight& w) = 0;
   // The rows of x with these indices.
   virtual Tensor take(const Tensor& x, std::span<const int32_t> rows) = 0;
   // factor * softcap(x): softcap 0 means none. f32, for logits.
@@ -93,13 +116,14 @@ struct DeviceInfo {
   KvType kv_type = KvType::f16;  // of the cache, where nothing else is asked for
 };
 
-// A matrix on the host, as a checkpoint stores it.
+// A matrix on the host, as a checkpoint stores it, or a stack of them.
 struct HostWeight {
   const Format* format = nullptr;
+  int32_t count = 1;
   int64_t rows = 0, cols = 0;
   const std::byte* data = nullptr;
   std::shared_ptr<const void> owner;
-  std::vector<float> bias;  // empty: none
+  std::vector<float> bias;  // [count * rows]; empty: none
   Precision precision = Precision::exact;
   bool is_table = false;  // also read by row (embed)
   // `data` lies in a read-only file mapping: a backend that keeps a copy of its own may give the

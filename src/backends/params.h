@@ -59,6 +59,38 @@ struct Attend {
   int32_t window = 0;  // 0: none; else a token sees itself and the window - 1 before it
 };
 
+// How a mixture of experts chooses a token's experts from its router's logits, and what weight each
+// of them gets; see routing.h.
+struct Routing {
+  enum class Score : uint8_t {
+    softmax,      // over all experts
+    sigmoid,      // of each on its own
+    sparsemixer,  // PhiMoE's: a softmax over the experts near the best of those not yet chosen
+  };
+  int32_t num_experts = 0;
+  int32_t top_k = 0;
+  Score score = Score::softmax;
+  bool corrected = false;  // a bias of each expert's own is added to its score, for the choice only
+  // Experts are chosen among the best `top_groups` of `num_groups` equal groups. A group is as good
+  // as its best expert, or as its best two together (DeepSeek V2, V3).
+  int32_t num_groups = 1;
+  int32_t top_groups = 1;
+  bool groups_by_two = false;
+  bool normalise = false;  // the weights of the chosen are divided by their sum
+  float scale = 1;         // of all weights, after that
+  float jitter = 0;        // sparsemixer: half the relative distance that is near
+};
+constexpr int32_t kMaxExpertGroups = 64;
+constexpr int32_t kMaxTopK = 64;
+
+// What an expert computes: down(act(gate x) * (up x + up_offset)), or down(act(up x)) without gate.
+struct Expert {
+  Act act = Act::silu;
+  float limit = 0;           // 0: none; else gate is at most, and up within +-, limit
+  float up_offset = 0;       // gpt-oss: 1
+  bool weigh_input = false;  // the weight multiplies x, not the result (Llama 4)
+};
+
 // The state of one attention layer in the paged cache. A block holds `block_size` tokens in
 // `block_bytes` bytes; how they lie inside a block is the backend's business.
 enum class KvType : uint8_t { f32, f16, bf16 };

@@ -46,6 +46,17 @@ class UploadingOps final : public Ops {
     plan(batch);
     return made(ops_.attend(up(q), kv, attend, batch));
   }
+  Routes route(const Tensor& logits, const Routing& routing, const Weight* correction) override {
+    const Routes routes = ops_.route(up(logits), routing, correction);
+    return {made(routes.experts), made(routes.weights)};
+  }
+  Tensor experts(const Tensor& x, const Routes& routes, const ExpertWeights& weights,
+                 const Expert& expert) override {
+    return made(ops_.experts(up(x), {up(routes.experts), up(routes.weights)}, weights, expert));
+  }
+  Tensor linear_heads(const Tensor& x, const Weight& w) override {
+    return made(ops_.linear_heads(up(x), w));
+  }
   Tensor take(const Tensor& x, std::span<const int32_t> rows) override {
     return made(ops_.take(up(x), rows));
   }

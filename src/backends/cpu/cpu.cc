@@ -83,6 +83,7 @@ class CpuBackend final : public Backend {
   Weight load(HostWeight host) override {
     Weight weight;
     weight.format = host.format;
+    weight.count = host.count;
     weight.rows = host.rows;
     weight.cols = host.cols;
     weight.data = host.data;
@@ -94,14 +95,15 @@ class CpuBackend final : public Backend {
       weight.bias_owner = std::move(bias);
     }
     auto loaded = std::make_shared<LoadedWeight>();
-    if (host.rows == 1) {
+    if (host.count * host.rows == 1) {
       loaded->vector.resize(static_cast<size_t>(host.cols));
       cpu::decode_rows(weight, 0, 1, loaded->vector.data());
     }
     const std::optional<cpu::StripKind> kind = cpu::strip_kind_of(*host.format);
     if (kind && (!cpu::is_quantised(*kind) || host.precision == Precision::fast)) {
-      loaded->packed = cpu::pack(*kind, host.data, host.rows, host.cols, threads_);
-      if (host.mapped) give_back(host.data, static_cast<size_t>(host.rows * weight.row_bytes()));
+      loaded->packed = cpu::pack(*kind, weight, threads_);
+      if (host.mapped)
+        give_back(host.data, static_cast<size_t>(host.count * weight.matrix_bytes()));
     }
     weight.packed = std::move(loaded);
     return weight;

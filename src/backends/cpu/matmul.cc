@@ -26,10 +26,32 @@ bool takes_narrow(const Kernels& kernels, const Weight& w) {
          weight.packed->kind == StripKind::bf16;
 }
 
-BFloat16* narrow(const MatmulContext& context, const Tensor& x) {
+// The segments in parts of at most `rows` rows.
+std::vector<Segment> cut(std::span<const Segment> segments, int64_t rows) {
+  std::vector<Segment> parts;
+  for (const Segment& segment : segments) {
+    for (int64_t begin = segment.begin; begin < segment.end; begin += rows) {
+      parts.push_back({segment.matrix, begin, std::min(segment.end, begin + rows)});
+    }
+  }
+  return parts;
+}
+
+// body(row) for every row of the segments, in parallel.
+template <class Body>
+void for_rows(const MatmulContext& context, std::span<const Segment> segments, int64_t cols,
+              const Body& body) {
+  const std::vector<Segment> parts = cut(segments, std::max<int64_t>(1, 16384 / cols));
+  context.threads.run(static_cast<int64_t>(parts.size()), [&](int64_t item, int) {
+    const Segment& part = parts[static_cast<size_t>(item)];
+    for (int64_t row = part.begin; row < part.end; ++row) body(row);
+  });
+}
+
+BFloat16* narrow(const MatmulContext& context, const Tensor& x, std::span<const Segment> segments) {
   const int64_t stride = padded_pairs(x.cols);
   BFloat16* rows = take<BFloat16>(context.arena, x.rows * stride);
-  context.threads.run(x.rows, [&](int64_t row, int) {
+  for_rows(context, segments, x.cols, [&](int64_t row) {
     BFloat16* out = rows + row * stride;
     out[stride - 1] = {};
     context.kernels.narrow(x.row<const float>(row), out, x.cols);
@@ -37,7 +59,8 @@ BFloat16* narrow(const MatmulContext& context, const Tensor& x) {
   return rows;
 }
 
-QuantisedRows quantise(const MatmulContext& context, const Tensor& x) {
+QuantisedRows quantise(const MatmulContext& context, const Tensor& x,
+                       std::span<const Segment> segments) {
   const int64_t padded = (x.rows + kRowGroup - 1) / kRowGroup * kRowGroup;
   const int64_t blocks = padded * (x.cols / kActivationBlock);
   QuantisedRows rows{.cols = x.cols,
@@ -46,13 +69,8 @@ QuantisedRows quantise(const MatmulContext& context, const Tensor& x) {
                      .sums = take<float>(context.arena, blocks),
                      .negated = take<int32_t>(context.arena, blocks),
                      .negated_halves = take<int32_t>(context.arena, 2 * blocks)};
-  const int64_t grain = std::max<int64_t>(1, 16384 / x.cols);
-  context.threads.run((x.rows + grain - 1) / grain, [&](int64_t item, int) {
-    const int64_t end = std::min(x.rows, (item + 1) * grain);
-    for (int64_t row = item * grain; row < end; ++row) {
-      context.kernels.quantise(x.row<const float>(row), row, rows);
-    }
-  });
+  for_rows(context, segments, x.cols,
+           [&](int64_t row) { context.kernels.quantise(x.row<const float>(row), row, rows); });
   return rows;
 }
 
@@ -63,10 +81,11 @@ class StripDecoder {
     const int64_t size = 2 * cols * kStripRows * context.threads.threads();
     scratch_ = take<float>(context.arena, size);
   }
-  const std::byte* decode(const Weight& w, int64_t strip, int rows, int thread) const {
+  // `first` counts the rows of all matrices.
+  const std::byte* decode(const Weight& w, int64_t first, int rows, int thread) const {
     float* lines = scratch_ + 2 * cols_ * kStripRows * thread;
     float* packed = lines + cols_ * kStripRows;
-    decode_rows(w, strip * kStripRows, rows, lines);
+    decode_rows(w, first, rows, lines);
     for (int64_t col = 0; col < cols_; ++col) {
       for (int row = 0; row < kStripRows; ++row) {
         packed[col * kStripRows + row] = row < rows ? lines[row * cols_ + col] : 0;
@@ -87,14 +106,14 @@ class Multiplication {
                  std::span<const Weight* const> weights, std::span<const Tensor> outs)
       : context_(context), x_(x), weights_(weights), outs_(outs) {}
 
-  void run() {
+  void run(std::span<const Segment> segments) {
     if (std::any_of(weights_.begin(), weights_.end(),
                     [](const Weight* w) { return takes_levels(*w); })) {
-      levels_ = quantise(context_, x_);
+      levels_ = quantise(context_, x_, segments);
     }
     if (std::any_of(weights_.begin(), weights_.end(),
                     [this](const Weight* w) { return takes_narrow(context_.kernels, *w); })) {
-      narrow_ = narrow(context_, x_);
+      narrow_ = narrow(context_, x_, segments);
     }
     if (std::any_of(weights_.begin(), weights_.end(),
                     [](const Weight* w) { return !loaded(*w).packed; })) {
@@ -106,15 +125,15 @@ class Multiplication {
     // A strip that is decoded first is decoded once.
     const int64_t chunk =
         decoder_ ? x_.rows : std::max<int64_t>(48, kCacheBytes / row_bytes / 48 * 48);
-    const int64_t chunks = (x_.rows + chunk - 1) / chunk;
+    const std::vector<Segment> chunks = cut(segments, chunk);
     const int64_t grain =  // in pairs
         std::clamp<int64_t>(strips / (context_.threads.threads() * kItemsPerThread), 2, 64) / 2 * 2;
     const int64_t groups = (strips + grain - 1) / grain;
-    context_.threads.run(chunks * groups, [&](int64_t item, int thread) {
-      const int64_t first = item / groups * chunk;
+    const auto items = static_cast<int64_t>(chunks.size()) * groups;
+    context_.threads.run(items, [&](int64_t item, int thread) {
       const int64_t strip = item % groups * grain;
       run_strips({strip, std::min(strips, strip + grain)},
-                 {first, std::min(x_.rows, first + chunk)}, thread);
+                 chunks[static_cast<size_t>(item / groups)], thread);
     });
   }
 
@@ -126,7 +145,7 @@ class Multiplication {
   static int64_t strips_of(const Weight& w) { return (w.rows + kStripRows - 1) / kStripRows; }
 
   // `strips` counts over all weights.
-  void run_strips(Range strips, Range tokens, int thread) {
+  void run_strips(Range strips, const Segment& tokens, int thread) {
     int64_t base = 0;
     for (size_t i = 0; i < weights_.size(); ++i) {
       const int64_t count = strips_of(*weights_[i]);
@@ -137,9 +156,10 @@ class Multiplication {
     }
   }
 
-  void run_weight(size_t index, Range strips, Range tokens, int thread) {
+  void run_weight(size_t index, Range strips, const Segment& tokens, int thread) {
     const Weight& w = *weights_[index];
     const Tensor& out = outs_[index];
+    const int64_t first = tokens.matrix * w.rows;  // of the matrix, among the rows of all
     StripJob job{.cols = w.cols,
                  .x = x_.row<const float>(0),
                  .x_stride = x_.stride,
@@ -149,9 +169,9 @@ class Multiplication {
                  .end = tokens.end,
                  .out = out.row<float>(0) + strips.begin * kStripRows,
                  .out_stride = out.stride,
-                 .bias = w.bias == nullptr ? nullptr : w.bias + strips.begin * kStripRows};
+                 .bias = w.bias == nullptr ? nullptr : w.bias + first + strips.begin * kStripRows};
     if (const auto& packed = loaded(w).packed) {
-      job.strips = packed->strip(strips.begin);
+      job.strips = packed->strip(tokens.matrix, strips.begin);
       job.strip_bytes = packed->strip_bytes;
       job.rows = std::min(w.rows, strips.end * kStripRows) - strips.begin * kStripRows;
       if (takes_narrow(context_.kernels, w)) return context_.kernels.multiply_narrow(job);
@@ -159,7 +179,8 @@ class Multiplication {
     }
     for (int64_t strip = strips.begin; strip < strips.end; ++strip) {
       job.rows = std::min<int64_t>(kStripRows, w.rows - strip * kStripRows);
-      job.strips = decoder_->decode(w, strip, static_cast<int>(job.rows), thread);
+      const int64_t row = first + strip * kStripRows;
+      job.strips = decoder_->decode(w, row, static_cast<int>(job.rows), thread);
       context_.kernels.strips[static_cast<size_t>(StripKind::f32)](job);
       job.out += kStripRows;
       if (job.bias != nullptr) job.bias += kStripRows;
@@ -191,8 +212,14 @@ void decode_rows(const Weight& w, int64_t first, int64_t count, float* out) {
 }
 
 void multiply(const MatmulContext& context, const Tensor& x, std::span<const Weight* const> weights,
+              std::span<const Tensor> outs, std::span<const Segment> segments) {
+  if (!segments.empty()) Multiplication(context, x, weights, outs).run(segments);
+}
+
+void multiply(const MatmulContext& context, const Tensor& x, std::span<const Weight* const> weights,
               std::span<const Tensor> outs) {
-  if (x.rows > 0) Multiplication(context, x, weights, outs).run();
+  const Segment all{.end = x.rows};
+  if (x.rows > 0) multiply(context, x, weights, outs, {&all, 1});
 }
 
 }  // namespace matador::cpu

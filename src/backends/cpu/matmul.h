@@ -39,7 +39,17 @@ struct MatmulContext {
   Arena& arena;
 };
 
-// outs[i] = x W_i^T + bias_i. One pass over x.
+// Rows [begin, end) of the input, which one matrix of each stack multiplies. `begin` is a multiple
+// of kRowGroup.
+struct Segment {
+  int32_t matrix = 0;
+  int64_t begin = 0, end = 0;
+};
+
+// outs[i] = x W_i^T + bias_i, for the rows of the segments. One pass over x.
+void multiply(const MatmulContext& context, const Tensor& x, std::span<const Weight* const> weights,
+              std::span<const Tensor> outs, std::span<const Segment> segments);
+// The same for all rows and weights that are no stacks.
 void multiply(const MatmulContext& context, const Tensor& x, std::span<const Weight* const> weights,
               std::span<const Tensor> outs);
 

@@ -6,24 +6,10 @@
 #include "backends/cpu/attention.h"
 
 namespace matador::cpu {
-namespace {
-
-constexpr int64_t kFeaturesPerItem = 16384;  // about 10 us of an elementwise operation
-
-}  // namespace
 
 Tensor CpuOps::make(int64_t rows, int64_t cols) {
   return {arena_.allocate(static_cast<size_t>(rows * cols) * sizeof(float)), DType::f32, rows, cols,
           cols};
-}
-
-template <class Body>
-void CpuOps::for_rows(int64_t rows, int64_t cols, const Body& body) {
-  const int64_t grain = std::max<int64_t>(1, kFeaturesPerItem / std::max<int64_t>(cols, 1));
-  threads_.run((rows + grain - 1) / grain, [&](int64_t item, int) {
-    const int64_t end = std::min(rows, (item + 1) * grain);
-    for (int64_t row = item * grain; row < end; ++row) body(row);
-  });
 }
 
 Tensor CpuOps::embed(const Weight& table, const Batch& batch, float scale) {

@@ -1,6 +1,7 @@
 // CpuOps: the operations of backends/backend.h. Internal to the CPU backend.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,6 +32,10 @@ class CpuOps final : public Ops {
   void store_kv(const KvLayer& kv, const Tensor& k, const Tensor& v, const Batch& batch) override;
   Tensor attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
                 const Batch& batch) override;
+  Routes route(const Tensor& logits, const Routing& routing, const Weight* correction) override;
+  Tensor experts(const Tensor& x, const Routes& routes, const ExpertWeights& weights,
+                 const Expert& expert) override;
+  Tensor linear_heads(const Tensor& x, const Weight& w) override;
   Tensor take(const Tensor& x, std::span<const int32_t> rows) override;
   Tensor scale_logits(const Tensor& x, float factor, float softcap) override;
 
@@ -44,7 +49,16 @@ class CpuOps final : public Ops {
   Tensor make(int64_t rows, int64_t cols);
   // body(row) for all rows, on several threads where rows of `cols` features are worth it.
   template <class Body>
-  void for_rows(int64_t rows, int64_t cols, const Body& body);
+  void for_rows(int64_t rows, int64_t cols, const Body& body) {
+    constexpr int64_t kFeaturesPerItem = 16384;  // about 10 us of an elementwise operation
+    const int64_t grain = std::max<int64_t>(1, kFeaturesPerItem / std::max<int64_t>(cols, 1));
+    threads_.run((rows + grain - 1) / grain, [&](int64_t item, int) {
+      const int64_t end = std::min(rows, (item + 1) * grain);
+      for (int64_t row = item * grain; row < end; ++row) body(row);
+    });
+  }
+  Tensor expert_inner(const Tensor& x, std::span<const Segment> segments,
+                      const ExpertWeights& weights, const Expert& expert);
   void norm_row(const float* x, const Norm& norm, const Weight& w, int64_t cols, float* out) const;
 
   const Kernels& kernels_;

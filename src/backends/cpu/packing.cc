@@ -211,24 +211,24 @@ std::optional<StripKind> strip_kind_of(const Format& format) {
   return std::nullopt;
 }
 
-PackedMatrix pack(StripKind kind, const std::byte* data, int64_t rows, int64_t cols,
-                  ThreadPool& threads) {
+PackedMatrix pack(StripKind kind, const Weight& weight, ThreadPool& threads) {
   const Packing& packing = *std::find_if(std::begin(kPackings), std::end(kPackings),
                                          [&](const Packing& p) { return p.kind == kind; });
+  const int64_t cols = weight.cols;
   PackedMatrix matrix;
   matrix.kind = kind;
-  matrix.rows = rows;
-  matrix.cols = cols;
+  matrix.strips = (weight.rows + kStripRows - 1) / kStripRows;
   matrix.strip_bytes = (cols + packing.values - 1) / packing.values * packing.block_bytes;
-  matrix.bytes = AlignedBytes(static_cast<size_t>(matrix.strips() * matrix.strip_bytes));
-  const int64_t row_bytes = find_format(packing.format)->bytes(cols);
+  const int64_t strips = weight.count * matrix.strips;
+  matrix.bytes = AlignedBytes(static_cast<size_t>(strips * matrix.strip_bytes));
   const ThreadPool::Awake awake(threads);
-  threads.run(matrix.strips(), [&](int64_t index, int) {
+  threads.run(strips, [&](int64_t index, int) {
     std::byte* strip = matrix.bytes.data() + index * matrix.strip_bytes;
     std::memset(strip, 0, static_cast<size_t>(matrix.strip_bytes));
-    const int64_t first = index * kStripRows;
-    packing.pack(data + first * row_bytes, row_bytes,
-                 static_cast<int>(std::min<int64_t>(kStripRows, rows - first)), cols, strip);
+    const int64_t first = index % matrix.strips * kStripRows;
+    const int64_t row = index / matrix.strips * weight.rows + first;
+    packing.pack(weight.data + row * weight.row_bytes(), weight.row_bytes(),
+                 static_cast<int>(std::min<int64_t>(kStripRows, weight.rows - first)), cols, strip);
   });
   return matrix;
 }

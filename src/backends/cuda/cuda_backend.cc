@@ -88,25 +88,27 @@ Weight CudaBackend::load(HostWeight host) {
   check(cudaSetDevice(device_.index), "cudaSetDevice");
   Weight weight;
   weight.format = host.format;
+  weight.count = host.count;
   weight.rows = host.rows;
   weight.cols = host.cols;
   weight.precision = host.precision;
   std::shared_ptr<DeviceMemory> memory;
-  const bool is_vector = host.rows == 1 && !host.is_table;
+  const int64_t rows = host.count * host.rows;
+  const bool is_vector = rows == 1 && !host.is_table;
   if (is_vector) {  // norms read f32
     std::vector<float> values(static_cast<size_t>(host.cols));
     host.format->decode(host.data, values.data(), host.cols);
     weight.format = find_format("f32");
     memory = upload(values.data(), values.size() * sizeof(float));
   } else {
-    memory = upload(host.data, static_cast<size_t>(host.rows * host.format->bytes(host.cols)));
+    memory = upload(host.data, static_cast<size_t>(rows * host.format->bytes(host.cols)));
   }
   weight.data = memory->as<const std::byte>();
   if (!is_vector && host.precision == Precision::fast && host.format->block_values == 1 &&
       host.format->name != "bf16") {
-    const size_t values = static_cast<size_t>(host.rows * host.cols);
+    const size_t values = static_cast<size_t>(rows * host.cols);
     auto rounded = std::make_shared<DeviceMemory>(values * size_of(DType::bf16));
-    decode_weight(weight, {rounded->as<std::byte>(), DType::bf16, host.rows, host.cols, host.cols},
+    decode_weight(weight, {rounded->as<std::byte>(), DType::bf16, rows, host.cols, host.cols},
                   device_.stream);
     check(cudaStreamSynchronize(device_.stream), "rounding a weight");
     weight.format = find_format("bf16");

@@ -46,6 +46,10 @@ class CudaOps final : public Ops {
   void store_kv(const KvLayer& kv, const Tensor& k, const Tensor& v, const Batch& batch) override;
   Tensor attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
                 const Batch& batch) override;
+  Routes route(const Tensor& logits, const Routing& routing, const Weight* correction) override;
+  Tensor experts(const Tensor& x, const Routes& routes, const ExpertWeights& weights,
+                 const Expert& expert) override;
+  Tensor linear_heads(const Tensor& x, const Weight& w) override;
   Tensor take(const Tensor& x, std::span<const int32_t> rows) override;
   Tensor scale_logits(const Tensor& x, float factor, float softcap) override;
 

@@ -25,6 +25,7 @@ class ReferenceBackend final : public Backend {
   Weight load(HostWeight host) override {
     Weight weight;
     weight.format = host.format;
+    weight.count = host.count;
     weight.rows = host.rows;
     weight.cols = host.cols;
     weight.data = host.data;

@@ -3,30 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numbers>
+
+#include "backends/reference/plain_math.h"
 
 namespace matador {
 namespace {
-
-std::vector<float> decoded_row(const Weight& w, int64_t row) {
-  std::vector<float> values(static_cast<size_t>(w.cols));
-  w.format->decode(w.data + row * w.row_bytes(), values.data(), w.cols);
-  return values;
-}
-
-float apply_act(float x, Act act) {
-  switch (act) {
-    case Act::silu: return x / (1 + std::exp(-x));
-    case Act::gelu: return 0.5F * x * (1 + std::erf(x / std::numbers::sqrt2_v<float>));
-    case Act::gelu_tanh: {
-      const float inner =
-          std::sqrt(2 * std::numbers::inv_pi_v<float>) * (x + 0.044715F * x * x * x);
-      return 0.5F * x * (1 + std::tanh(inner));
-    }
-    case Act::relu: return std::max(x, 0.0F);
-  }
-  return x;
-}
 
 void normalise_group(std::span<const float> x, const Norm& norm, const float* weight, float* y) {
   const double count = static_cast<double>(x.size());

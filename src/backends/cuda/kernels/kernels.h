@@ -71,6 +71,19 @@ void rope(const Tensor& heads, int32_t head_dim, const Rope& rope, const RopeAng
 void store_kv(const KvLayer& kv, const Tensor& k, const Tensor& v, const BatchArrays& batch,
               cudaStream_t stream);
 
+// Logits and scores (scratch) are f32 [tokens, num_experts]; `correction` may be null.
+void route(const Tensor& logits, const Routing& routing, const float* correction,
+           const Tensor& scores, const Tensor& experts, const Tensor& weights, cudaStream_t stream);
+// y[route] = experts[route] x, a row of x serving y.rows / x.rows routes in turn and being
+// multiplied by the route's factor, where `factors` is not null.
+void expert_linear(const Tensor& x, const Weight& w, const Tensor& experts, const float* factors,
+                   const Tensor& y, cudaStream_t stream);
+// In place: expert.limit and up_offset.
+void limit(const Expert& expert, const Tensor& gate, const Tensor& up, cudaStream_t stream);
+// y = the sum of a token's results by their weights (null: 1).
+void combine(const Tensor& results, const float* weights, const Tensor& y, cudaStream_t stream);
+void linear_heads(const Tensor& x, const Weight& w, const Tensor& y, cudaStream_t stream);
+
 // Any formats and dtypes: decodes the weight as it goes, f32 sums in one fixed order.
 void generic_linear(const Tensor& x, const Weight& w, const Tensor& y, cudaStream_t stream);
 // y[rows, cols] bf16 = the decoded weight, densely.

@@ -66,9 +66,10 @@ void decode_weight(const Weight& w, const Tensor& y, cudaStream_t stream) {
       const int64_t row_blocks = w.cols / F::values;
       const auto* blocks = reinterpret_cast<const typename F::Block*>(w.data);
       constexpr int64_t kMostRows = 65535;  // of a grid's second dimension
-      for (int64_t row = 0; row < w.rows; row += kMostRows) {
+      const int64_t rows = w.count * w.rows;
+      for (int64_t row = 0; row < rows; row += kMostRows) {
         const dim3 grid(static_cast<unsigned>(ceil_div(row_blocks, kThreads)),
-                        static_cast<unsigned>(std::min(kMostRows, w.rows - row)));
+                        static_cast<unsigned>(std::min(kMostRows, rows - row)));
         decode_kernel<F><<<grid, kThreads, 0, stream>>>(
             blocks + row * row_blocks, row_blocks,
             View<Y>{reinterpret_cast<Y*>(y.data) + row * y.stride, y.stride});

@@ -9,7 +9,8 @@ import sys
 BELOW = {
     "core": [], "quant": ["core"], "backends": ["quant"], "weights": ["quant"],
     "nn": ["backends"], "models": ["nn", "weights"], "text": ["core"],
-    "engine": ["models", "text"], "api": ["engine"], "server": ["api"], "app": ["server"],
+    "dialects": ["core"], "engine": ["models", "text"], "api": ["engine", "dialects"],
+    "server": ["api"], "app": ["server"],
 }
 # library: the rooms that may know it.
 LIBRARIES = {"boost/": ["server"], "CLI/": ["app"], "prometheus/": ["server"]}

@@ -40,7 +40,7 @@ HttpHeaders preflight_headers(const HttpRequest& request, const std::vector<std:
   HttpHeaders headers = cors_headers(request, origins);
   if (headers.empty()) return headers;
   std::string_view wanted = request.header("access-control-request-headers");
-  headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, HEAD, OPTIONS");
+  headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE, HEAD, OPTIONS");
   headers.emplace_back("Access-Control-Allow-Headers",
                        wanted.empty() ? "authorization, content-type" : std::string(wanted));
   headers.emplace_back("Access-Control-Max-Age", "600");

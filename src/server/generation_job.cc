@@ -2,15 +2,13 @@
 
 #include <utility>
 
+#include "server/route.h"
+
 namespace matador {
 namespace {
 
 double seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
-}
-
-HttpResponse error_response(const ApiError& error, const HttpHeaders& headers) {
-  return {.status = error.status, .body = error_body(error), .headers = headers};
 }
 
 }  // namespace
@@ -34,7 +32,11 @@ void GenerationJob::attach() {
 }
 
 void GenerationJob::refuse(const ApiError& error) {
-  if (auto exchange = detach()) exchange->respond(error_response(error, context_.headers));
+  auto exchange = detach();
+  if (!exchange) return;
+  HttpResponse response = error_response(error);
+  response.headers = context_.headers;
+  exchange->respond(std::move(response));
 }
 
 void GenerationJob::start(Call call) {
@@ -147,8 +149,10 @@ void GenerationJob::complete() {
   auto exchange = detach();
   if (answer_->stream()) return exchange->finish();
   ApiResult<std::string> body = answer_->body();
-  exchange->respond(body.ok() ? HttpResponse{.body = std::move(*body), .headers = context_.headers}
-                              : error_response(body.error(), context_.headers));
+  HttpResponse response =
+      body.ok() ? HttpResponse{.body = std::move(*body)} : error_response(body.error());
+  response.headers = context_.headers;
+  exchange->respond(std::move(response));
 }
 
 void GenerationJob::on_gone() {

@@ -14,6 +14,7 @@ using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 struct HttpRequest {
   std::string method;  // "GET"
   std::string path;    // without the query
+  std::string query;   // what follows the '?', as it came
   std::string body;
   HttpHeaders headers;  // names in lower case
 

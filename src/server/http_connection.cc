@@ -49,7 +49,10 @@ HttpRequest to_request(Parser::value_type message) {
   HttpRequest request;
   request.method = std::string(message.method_string());
   std::string_view target = message.target();
-  request.path = std::string(target.substr(0, target.find_first_of("?#")));
+  target = target.substr(0, target.find('#'));
+  size_t question = target.find('?');
+  request.path = std::string(target.substr(0, question));
+  if (question != target.npos) request.query = std::string(target.substr(question + 1));
   for (const auto& field : message)
     request.headers.emplace_back(lower_case(field.name_string()), std::string(field.value()));
   request.body = std::move(message.body());

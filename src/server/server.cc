@@ -28,7 +28,7 @@ HttpResponse protocol_error(int status, const std::string& message) {
   ApiError error{.status = status, .message = message};
   if (status == 408) error.message = "The request did not arrive in time";
   if (status == 503) error.type = "service_unavailable_error";
-  return {.status = status, .body = error_body(error)};
+  return error_response(error);
 }
 
 }  // namespace

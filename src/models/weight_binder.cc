@@ -167,6 +167,7 @@ HostWeight WeightBinder::host_weight(const Request& request, const LoadOptions& 
     host.format = request.weight->format;
     host.data = request.weight->data + request.first_row * host.format->bytes(host.cols);
     host.owner = request.weight->owner;
+    host.mapped = request.weight->mapped;
   }
   return host;
 }

@@ -24,7 +24,10 @@ struct StoredTensor {
   std::vector<int64_t> shape;
   const std::byte* data = nullptr;
   size_t bytes = 0;
-  std::shared_ptr<const void> owner;  // keeps the mapping alive
+  std::shared_ptr<const void> owner;  // keeps `data` alive
+  // `data` lies in a read-only file mapping, and not in a copy: its pages may be dropped and are
+  // read again when they are needed.
+  bool mapped = false;
 };
 
 // Whose names the tensors have.

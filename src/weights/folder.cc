@@ -87,6 +87,7 @@ Result<std::vector<StoredTensor>> read_shards(const std::string& folder,
     if (!file) return file.error();
     Result<std::vector<StoredTensor>> tensors = read_safetensors((*file)->bytes(), path, *file);
     if (!tensors) return tensors.error();
+    mark_mapped(*tensors, **file);
     all.insert(all.end(), std::make_move_iterator(tensors->begin()),
                std::make_move_iterator(tensors->end()));
   }

@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "weights/gguf.h"
 #include "weights/gguf_parser.h"
+#include "weights/tensor_list.h"
 
 namespace matador {
 namespace {
@@ -19,15 +20,8 @@ std::string part_suffix(int64_t part, int64_t count) {
   return suffix;
 }
 
-Result<std::shared_ptr<GgufFile>> open_part(const std::string& path) {
-  Result<std::shared_ptr<const MappedFile>> mapped = MappedFile::open(path);
-  if (!mapped) return mapped.error();
-  const std::span<const std::byte> bytes = (*mapped)->bytes();
-  return GgufParser(bytes, path, std::move(*mapped)).parse();
-}
-
 Status add_part(GgufFile& file, const std::string& path, int64_t index, int64_t count) {
-  Result<std::shared_ptr<GgufFile>> part = open_part(path);
+  Result<std::shared_ptr<GgufFile>> part = GgufParser::open(path);
   if (!part) return part.error();
   const int64_t found_index = (*part)->integer("split.no").value_or(-1);
   const int64_t found_count = (*part)->integer("split.count").value_or(-1);
@@ -41,6 +35,14 @@ Status add_part(GgufFile& file, const std::string& path, int64_t index, int64_t 
 
 }  // namespace
 
+Result<std::shared_ptr<GgufFile>> GgufParser::open(const std::string& path) {
+  Result<std::shared_ptr<const MappedFile>> mapped = MappedFile::open(path);
+  if (!mapped) return mapped.error();
+  Result<std::shared_ptr<GgufFile>> file = GgufParser((*mapped)->bytes(), path, *mapped).parse();
+  if (file) mark_mapped((*file)->tensors_, **mapped);
+  return file;
+}
+
 Result<std::shared_ptr<const GgufFile>> GgufFile::parse(std::span<const std::byte> bytes,
                                                         std::string source,
                                                         std::shared_ptr<const void> owner) {
@@ -51,7 +53,7 @@ Result<std::shared_ptr<const GgufFile>> GgufFile::parse(std::span<const std::byt
 }
 
 Result<std::shared_ptr<const GgufFile>> GgufFile::open(const std::string& path) {
-  Result<std::shared_ptr<GgufFile>> first = open_part(path);
+  Result<std::shared_ptr<GgufFile>> first = GgufParser::open(path);
   if (!first) return first.error();
   GgufFile& file = **first;
   const int64_t count = file.integer("split.count").value_or(1);

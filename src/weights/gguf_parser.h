@@ -20,6 +20,8 @@ class GgufParser {
   GgufParser(std::span<const std::byte> bytes, std::string source,
              std::shared_ptr<const void> owner);
   Result<std::shared_ptr<GgufFile>> parse();
+  // Maps and parses one file.
+  static Result<std::shared_ptr<GgufFile>> open(const std::string& path);
   // Adds the tensors of a further part of a split model.
   static Status append(GgufFile& file, const GgufFile& part);
 

@@ -1,6 +1,7 @@
 #include "weights/tensor_list.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "core/utf8.h"
 
@@ -22,6 +23,15 @@ const StoredTensor* find_by_name(std::span<const StoredTensor> tensors, std::str
       tensors.begin(), tensors.end(), name,
       [](const StoredTensor& tensor, std::string_view wanted) { return tensor.name < wanted; });
   return found == tensors.end() || found->name != name ? nullptr : &*found;
+}
+
+void mark_mapped(std::span<StoredTensor> tensors, const MappedFile& file) {
+  const std::less_equal<> not_after;  // orders pointers to unrelated memory too
+  const std::byte* begin = file.bytes().data();
+  const std::byte* end = begin + file.bytes().size();
+  for (StoredTensor& tensor : tensors) {
+    tensor.mapped = not_after(begin, tensor.data) && not_after(tensor.data + tensor.bytes, end);
+  }
 }
 
 }  // namespace matador

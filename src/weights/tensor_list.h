@@ -1,4 +1,4 @@
-// The order of a checkpoint's tensors.
+// The list of a checkpoint's tensors: its order, and which of them lie in a file.
 #pragma once
 
 #include <span>
@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/file.h"
 #include "core/result.h"
 #include "weights/checkpoint.h"
 
@@ -15,5 +16,7 @@ namespace matador {
 Status sort_by_name(std::vector<StoredTensor>& tensors, const std::string& source);
 // In a sorted list; null when absent.
 const StoredTensor* find_by_name(std::span<const StoredTensor> tensors, std::string_view name);
+// Sets `mapped` of the tensors whose bytes lie in `file`.
+void mark_mapped(std::span<StoredTensor> tensors, const MappedFile& file);
 
 }  // namespace matador

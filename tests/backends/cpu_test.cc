@@ -1,9 +1,14 @@
 // What only the CPU backend has: its arena, its choice of instructions.
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
+#include <string>
 
 #include "backends/cpu/arena.h"
+#include "core/file.h"
 #include "harness.h"
 
 namespace matador {
@@ -50,6 +55,34 @@ TEST(CpuBackend, RefusesInstructionsThatTheMachineLacks) {
       EXPECT_THROW(make_cpu_backend({.threads = 1, .isa = isa}), std::runtime_error);
     }
   }
+}
+
+// Resident pages of the mapping that begins at `address`, in KiB, as Linux counts them.
+int64_t resident_kib(const void* address) {
+  std::ostringstream begin;
+  begin << std::hex << reinterpret_cast<uintptr_t>(address) << '-';
+  std::ifstream maps("/proc/self/smaps");
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find('-') < line.find(' ')) inside = line.starts_with(begin.str());
+    if (inside && line.starts_with("Rss:")) return std::stoll(line.substr(4));
+  }
+  return -1;
+}
+
+TEST(CpuBackend, GivesBackTheFilesPagesOnceItHasItsOwnCopy) {
+  const std::string path = ::testing::TempDir() + "/matador_mapped_weight";
+  HostWeight weight = testing::make_weight(*find_format("q4_0"), 1024, 1024, 1, Precision::fast);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(weight.data), weight.rows * weight.format->bytes(1024));
+  const auto file = MappedFile::open(path).value();
+  weight.data = file->bytes().data();
+  weight.owner = file;
+  weight.mapped = true;
+  const auto backend = make_cpu_backend({.threads = 1, .isa = {}});
+  const Weight loaded = backend->load(std::move(weight));
+  EXPECT_EQ(resident_kib(file->bytes().data()), 0);
+  std::remove(path.c_str());
 }
 
 }  // namespace

@@ -60,6 +60,21 @@ TEST_F(Folder, OpensASingleFile) {
   EXPECT_EQ(checkpoint->find("b"), nullptr);
 }
 
+TEST_F(Folder, KnowsWhichTensorsLieInTheFile) {
+  // Of two floats at offsets 1 and 6, one at least is not aligned and so is copied.
+  const auto bytes = safetensors_bytes(
+      R"({"a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
+          "b": {"dtype": "F32", "shape": [1], "data_offsets": [1, 5]},
+          "c": {"dtype": "U8", "shape": [1], "data_offsets": [5, 6]},
+          "d": {"dtype": "F32", "shape": [1], "data_offsets": [6, 10]}})",
+      10);
+  write("model.safetensors", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const auto checkpoint = open_checkpoint(path_).value();
+  EXPECT_TRUE(checkpoint->find("a")->mapped);
+  EXPECT_TRUE(checkpoint->find("c")->mapped);
+  EXPECT_FALSE(checkpoint->find("b")->mapped && checkpoint->find("d")->mapped);
+}
+
 TEST_F(Folder, OpensASingleFileOfAnyName) {
   write_shard("weights.safetensors", "a");
   EXPECT_EQ(error(), "");

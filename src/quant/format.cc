@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "quant/all_formats.h"
 
@@ -10,14 +11,20 @@ namespace {
 
 template <class F>
 void decode_blocks(const std::byte* blocks, float* values, int64_t count) {
-  const auto* block = reinterpret_cast<const typename F::Block*>(blocks);
-  for (int64_t i = 0; i < count; i += F::values) F::decode(*block++, values + i);
+  typename F::Block block;  // copied, for its alignment
+  for (int64_t i = 0; i < count; i += F::values, blocks += sizeof(block)) {
+    std::memcpy(&block, blocks, sizeof(block));
+    F::decode(block, values + i);
+  }
 }
 
 template <class F>
 void encode_blocks(const float* values, std::byte* blocks, int64_t count) {
-  auto* block = reinterpret_cast<typename F::Block*>(blocks);
-  for (int64_t i = 0; i < count; i += F::values) F::encode(values + i, *block++);
+  typename F::Block block{};
+  for (int64_t i = 0; i < count; i += F::values, blocks += sizeof(block)) {
+    F::encode(values + i, block);
+    std::memcpy(blocks, &block, sizeof(block));
+  }
 }
 
 template <class F>

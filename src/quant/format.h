@@ -18,7 +18,7 @@ struct Format {
   int block_values = 1;   // values a block holds, along a row
   int block_bytes = 0;
   int ggml_type = -1;  // id in GGUF files, -1 where GGUF has none
-  // `count` is a multiple of block_values.
+  // `count` is a multiple of block_values; `blocks` may lie at any address.
   void (*decode)(const std::byte* blocks, float* values, int64_t count) = nullptr;
   // Null where the format can only be read.
   void (*encode)(const float* values, std::byte* blocks, int64_t count) = nullptr;

@@ -112,6 +112,7 @@ struct DeviceInfo {
   std::string name;           // "cpu (avx512-vnni, 2 threads)"
   uint64_t memory_total = 0;  // bytes
   uint64_t memory_free = 0;
+  bool asynchronous = false;     // run() returns before the step has ended
   bool own_memory = false;       // not the machine's: the cache may take what the weights leave
   KvType kv_type = KvType::f16;  // of the cache, where nothing else is asked for
 };

@@ -106,7 +106,10 @@ bool BlockPool::reserve(BlockTable& table, int32_t begin, int32_t end,
   if (missing > num_free_) return false;
   for (int32_t i = begin / block_size_; i < std::min(size, needed); ++i) {
     int32_t shared = table.blocks[i];
-    if (blocks_[shared].holders == 1) continue;
+    if (blocks_[shared].holders == 1) {
+      withdraw(shared);
+      continue;
+    }
     table.blocks[i] = take_free();
     --blocks_[shared].holders;
     copies.push_back({shared, table.blocks[i]});
@@ -163,14 +166,17 @@ int32_t BlockPool::take_free() {
   int32_t index = blocks_[num_blocks()].next;
   CHECK(index != num_blocks()) << "no free block";
   unlink(index);
-  Block& block = blocks_[index];
-  if (block.identity != 0) {
-    published_.erase(block.hash);
-    block.identity = 0;
-    block.salt.clear();
-  }
-  block.holders = 1;
+  withdraw(index);
+  blocks_[index].holders = 1;
   return index;
+}
+
+void BlockPool::withdraw(int32_t index) {
+  Block& block = blocks_[index];
+  if (block.identity == 0) return;
+  published_.erase(block.hash);
+  block.identity = 0;
+  block.salt.clear();
 }
 
 void BlockPool::unlink(int32_t block) {

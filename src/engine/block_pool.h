@@ -64,8 +64,8 @@ class BlockPool {
   void adopt(const PrefixKey& key, int32_t tokens, BlockTable& table);
   // Gives an empty table the blocks of the first `tokens` of another.
   void share(const BlockTable& from, int32_t tokens, BlockTable& to);
-  // Makes positions [begin, end) writable: appends blocks, replaces shared ones by copies. False,
-  // and nothing changed, when too few blocks are free.
+  // Makes positions [begin, end) writable: appends blocks, replaces shared ones by copies, and the
+  // prefix cache forgets the others. False, and nothing changed, when too few blocks are free.
   bool reserve(BlockTable& table, int32_t begin, int32_t end, std::vector<BlockCopy>& copies);
   // Makes the table's full blocks, of which `computed` tokens are stored, known to the cache.
   void publish(BlockTable& table, const PrefixKey& key, int32_t computed);
@@ -91,6 +91,7 @@ class BlockPool {
   void enter(int32_t block, const PrefixKey& part, uint64_t parent);
   void hold(int32_t block);
   int32_t take_free();
+  void withdraw(int32_t block);  // from the prefix cache
   void unlink(int32_t block);
   void link(int32_t block, int32_t before);
 

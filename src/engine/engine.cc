@@ -69,6 +69,7 @@ class LocalEngine final : public Engine {
               const EngineOptions& options)
       : options_(options),
         seed_(options.seed != 0 ? options.seed : random_seed()),
+        plan_ahead_(options.plan_ahead.value_or(backend->info().asynchronous)),
         model_(std::move(model)),
         backend_(std::move(backend)),
         cache_(std::move(cache)),
@@ -94,14 +95,18 @@ class LocalEngine final : public Engine {
  private:
   void run();
   void step();
+  void step_ahead();
   void apply(Command command);
-  void execute(const Plan& plan);
+  bool launch(const Plan& plan);
+  void commit(const Plan& plan);
+  void fail(const Plan& plan, const std::string& why);
   void deliver();
   void publish();
   void break_down(const std::string& why);
 
   const EngineOptions options_;
   const uint64_t seed_;
+  const bool plan_ahead_;
 
   // The engine's thread owns these.
   std::unique_ptr<Model> model_;
@@ -110,7 +115,8 @@ class LocalEngine final : public Engine {
   BlockPool blocks_;
   Scheduler scheduler_;
   Runner runner_;
-  int faults_ = 0;  // in a row
+  const Plan* launched_ = nullptr;  // by step_ahead; its results are not taken yet
+  int faults_ = 0;                  // in a row
 
   // Shared.
   Inbox inbox_;
@@ -155,7 +161,7 @@ EngineStats LocalEngine::stats() const {
 void LocalEngine::run() {
   while (!inbox_.closed()) {
     try {
-      step();
+      plan_ahead_ ? step_ahead() : step();
     } catch (const std::exception& fault) {
       break_down(fault.what());
     } catch (...) {
@@ -170,8 +176,22 @@ void LocalEngine::run() {
 void LocalEngine::step() {
   for (Command& command : inbox_.drain()) apply(std::move(command));
   const Plan& plan = scheduler_.plan();
-  if (!plan.empty()) execute(plan);
+  if (!plan.empty() && launch(plan)) commit(plan);
   const bool idle = plan.empty();
+  deliver();
+  publish();
+  if (idle) inbox_.wait();
+}
+
+// While the device runs a step, the host plans and launches the next, then takes in the first's
+// results. A sequence that turns out to have ended was computed once too often.
+void LocalEngine::step_ahead() {
+  for (Command& command : inbox_.drain()) apply(std::move(command));
+  const Plan& plan = scheduler_.plan();
+  const bool running = !plan.empty() && launch(plan);
+  const Plan* previous = std::exchange(launched_, running ? &plan : nullptr);
+  if (previous != nullptr) commit(*previous);
+  const bool idle = plan.empty() && previous == nullptr;
   deliver();
   publish();
   if (idle) inbox_.wait();
@@ -185,18 +205,31 @@ void LocalEngine::apply(Command command) {
   }
 }
 
-// A fault of the device ends the plan's sequences; the others go on.
-void LocalEngine::execute(const Plan& plan) {
+bool LocalEngine::launch(const Plan& plan) {
+  try {
+    runner_.launch(plan);
+    return true;
+  } catch (const std::exception& fault) {
+    fail(plan, fault.what());
+    return false;
+  }
+}
+
+void LocalEngine::commit(const Plan& plan) {
   StepOutput output;
   try {
-    output = runner_.run(plan);
+    output = runner_.collect();
   } catch (const std::exception& fault) {
-    scheduler_.fail(fault.what());
-    if (++faults_ >= kFaultsInARow) healthy_ = false;
-    return;
+    return fail(plan, fault.what());
   }
   faults_ = 0;
-  scheduler_.commit(std::move(output));
+  scheduler_.commit(plan, std::move(output));
+}
+
+// A fault of the device ends the plan's sequences; the others go on.
+void LocalEngine::fail(const Plan& plan, const std::string& why) {
+  scheduler_.fail(plan, why);
+  if (++faults_ >= kFaultsInARow) healthy_ = false;
 }
 
 void LocalEngine::deliver() {

@@ -25,6 +25,8 @@ struct EngineOptions {
   double gpu_memory_utilization = 0.9;
   std::optional<KvType> kv_type = {};  // none: what the device likes
   bool prefix_caching = true;
+  // Plan and launch a step while the one before it runs; none: where the device allows it.
+  std::optional<bool> plan_ahead = {};
   uint64_t seed = 0;  // for requests without their own
   std::vector<int32_t> eos_token_ids = {};
 };

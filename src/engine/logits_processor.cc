@@ -37,6 +37,10 @@ bool LogitsProcessor::active() const {
          !params_->bad_words.empty() || (bans_stops() && !stop_tokens_.empty());
 }
 
+bool LogitsProcessor::depends_on_output() const {
+  return penalizes_ || !params_->bad_words.empty() || bans_stops();
+}
+
 void LogitsProcessor::process(std::span<const float> logits, std::span<const int32_t> tokens,
                               std::span<float> out) const {
   if (params_->allowed_token_ids.empty()) {

@@ -20,6 +20,8 @@ class LogitsProcessor {
   // A token was generated.
   void observe(int32_t token);
   bool is_stop(int32_t token) const;
+  // Whether process() needs to know every token generated before.
+  bool depends_on_output() const;
   // Whether process() would change anything for the next token.
   bool active() const;
   // `tokens`: prompt and output so far. out may not overlap logits.

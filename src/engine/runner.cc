@@ -1,13 +1,14 @@
 #include "engine/runner.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace matador {
 
 Runner::Runner(const Model& model, Backend& backend, const KvCache& cache)
     : model_(model), backend_(backend), cache_(cache), sampler_(model.info().vocab_size) {}
 
-StepOutput Runner::run(const Plan& plan) {
+void Runner::launch(const Plan& plan) {
   copy_blocks(plan);
   const Batch batch = prepare(plan);
   backend_.plan(batch);
@@ -15,7 +16,16 @@ StepOutput Runner::run(const Plan& plan) {
   StepKey key{static_cast<uint32_t>(batch.num_tokens()),
               static_cast<uint32_t>(batch.num_sequences())};
   backend_.run(key, [&](Ops& ops) { logits = model_.forward(ops, batch, cache_.layers()); });
-  return sample(plan, plan.num_rows > 0 ? backend_.to_host(logits) : std::span<const float>());
+  outputs_.push_back(
+      sample(plan, plan.num_rows > 0 ? backend_.to_host(logits) : std::span<const float>()));
+  last_tokens_.clear();
+  for (const Sampled& drawn : outputs_.back().draws) last_tokens_.push_back(drawn.token);
+}
+
+StepOutput Runner::collect() {
+  StepOutput output = std::move(outputs_.front());
+  outputs_.pop_front();
+  return output;
 }
 
 void Runner::copy_blocks(const Plan& plan) {
@@ -55,21 +65,27 @@ void Runner::add_item(const Plan::Item& item, int32_t table_stride) {
   const Sequence& sequence = *item.sequence;
   const std::vector<int32_t>& blocks = sequence.table.blocks;
   const int32_t block_size = cache_.block_size();
-  const int32_t end = sequence.computed + item.count;
-  for (int32_t position = sequence.computed; position < end; ++position) {
-    token_ids_.push_back(sequence.tokens[position]);
+  for (int32_t position = item.begin; position < item.end(); ++position) {
+    token_ids_.push_back(token_at(item, position));
     positions_.push_back(position);
     rope_lengths_.push_back(sequence.group.rope_length(position));
     slots_.push_back(blocks[position / block_size] * block_size + position % block_size);
   }
   auto num_tokens = static_cast<int32_t>(token_ids_.size());
   query_start_.push_back(num_tokens);
-  context_lens_.push_back(end);
+  context_lens_.push_back(item.end());
   block_tables_.insert(block_tables_.end(), blocks.begin(), blocks.end());
   block_tables_.resize(context_lens_.size() * static_cast<size_t>(table_stride), 0);
   for (int32_t row = 0; row < item.num_rows; ++row) {
     logit_tokens_.push_back(num_tokens - item.num_rows + row);
   }
+}
+
+// A draw that failed ends its sequence: what is computed for it meanwhile is of no use.
+int32_t Runner::token_at(const Plan::Item& item, int32_t position) const {
+  const std::vector<int32_t>& tokens = item.sequence->tokens;
+  if (static_cast<size_t>(position) < tokens.size()) return tokens[position];
+  return std::max(last_tokens_[item.last_draw], 0);
 }
 
 StepOutput Runner::sample(const Plan& plan, std::span<const float> logits) {
@@ -78,7 +94,7 @@ StepOutput Runner::sample(const Plan& plan, std::span<const float> logits) {
   auto row_at = [&](int32_t row) { return logits.subspan(row * vocab_size, vocab_size); };
   for (const Plan::Item& item : plan.items) {
     const Sequence& sequence = *item.sequence;
-    int32_t first = sequence.computed + item.count - item.num_rows;
+    int32_t first = item.end() - item.num_rows;
     for (int32_t i = 0; i < item.num_prompt_logprobs; ++i) {
       output.prompt_logprobs.push_back(sampler_.logprobs(row_at(item.first_row + i),
                                                          sequence.tokens[first + i + 1],
@@ -95,7 +111,7 @@ StepOutput Runner::sample(const Plan& plan, std::span<const float> logits) {
                             .tokens = tokens,
                             .seed = group.seed,
                             .choice = sequence.choice,
-                            .position = static_cast<int32_t>(tokens.size()) - group.prompt_size()};
+                            .position = draw.position};
     output.draws.push_back(sampler_.sample(row_at(draw.row), context));
   }
   return output;

@@ -75,8 +75,9 @@ void Scheduler::finish_all(FinishReason reason, const std::string& error) {
   forget_finished();
 }
 
-void Scheduler::fail(const std::string& error) {
-  for (const Plan::Item& item : plan_.items) {
+void Scheduler::fail(const Plan& plan, const std::string& error) {
+  close(plan);
+  for (const Plan::Item& item : plan.items) {
     finish(*item.sequence, finished(FinishReason::error, error));
     // Choices that waited for this prompt share its fate.
     for (auto& choice : item.sequence->group.choices) {
@@ -89,20 +90,28 @@ void Scheduler::fail(const std::string& error) {
 // ---- plan
 
 const Plan& Scheduler::plan() {
-  plan_.clear();
+  plan_ = plan_ == &plans_[0] ? &plans_[1] : &plans_[0];
+  plan_->clear();
   plan_running();
-  if (!plan_.preempted) plan_waiting();
-  stats_.steps += !plan_.empty();
-  return plan_;
+  if (!plan_->preempted) plan_waiting();
+  for (const Plan::Item& item : plan_->items) ++item.sequence->group.num_open_plans;
+  stats_.steps += !plan_->empty();
+  return *plan_;
+}
+
+// Of a plan that is done with: finished requests may go.
+void Scheduler::close(const Plan& plan) {
+  for (const Plan::Item& item : plan.items) --item.sequence->group.num_open_plans;
 }
 
 void Scheduler::plan_running() {
   for (size_t i = 0; i < running_.size(); ++i) {
     Sequence& sequence = *running_[i];
+    if (!can_go_on(sequence)) continue;
     auto later = static_cast<int32_t>(running_.size() - i) - 1;
     int32_t count = affordable(sequence, limits_.max_num_batched_tokens - later);
     while (!blocks_.reserve(sequence.table, sequence.computed, sequence.computed + count,
-                            plan_.copies)) {
+                            plan_->copies)) {
       if (release_prompts()) continue;
       bool itself = running_.back() == &sequence;
       preempt(*running_.back());
@@ -115,7 +124,7 @@ void Scheduler::plan_running() {
 void Scheduler::plan_waiting() {
   auto room = [&] {
     return static_cast<int32_t>(running_.size()) < limits_.max_num_seqs &&
-           plan_.num_tokens < limits_.max_num_batched_tokens;
+           plan_->num_tokens < limits_.max_num_batched_tokens;
   };
   while (!waiting_.empty() && room()) {
     // Prompts kept for later choices give way to those that come before them.
@@ -123,13 +132,27 @@ void Scheduler::plan_waiting() {
   }
 }
 
+// Not where its end or its next token depends on one that is not known yet.
+bool Scheduler::can_go_on(const Sequence& sequence) const {
+  if (sequence.uncomputed() == 0) return false;
+  return sequence.num_unknown == 0 ||
+         !(is_full(sequence, sequence.size()) || sequence.processor.depends_on_output());
+}
+
+// Whether `size` tokens are all it may have.
+bool Scheduler::is_full(const Sequence& sequence, int32_t size) const {
+  const SequenceGroup& group = sequence.group;
+  return size - group.prompt_size() >= group.request.params.max_tokens ||
+         size >= limits_.max_model_len;
+}
+
 // Tokens that the sequence can compute in this step, when the plan may hold `limit` in all.
 int32_t Scheduler::affordable(const Sequence& sequence, int32_t limit) const {
-  int32_t count = std::min(sequence.uncomputed(), limit - plan_.num_tokens);
+  int32_t count = std::min(sequence.uncomputed(), limit - plan_->num_tokens);
   const SequenceGroup& group = sequence.group;
   int32_t first_wanted = std::max(sequence.computed, group.skippable());
   if (first_wanted < group.prompt_size() - 1) {
-    int32_t rows = std::max(1, limits_.max_prompt_logprob_rows - plan_.num_rows);
+    int32_t rows = std::max(1, limits_.max_prompt_logprob_rows - plan_->num_rows);
     count = std::min(count, first_wanted - sequence.computed + rows);
   }
   return count;
@@ -137,32 +160,44 @@ int32_t Scheduler::affordable(const Sequence& sequence, int32_t limit) const {
 
 void Scheduler::plan_item(Sequence& sequence, int32_t count) {
   SequenceGroup& group = sequence.group;
-  Plan::Item item{.sequence = &sequence, .count = count, .first_row = plan_.num_rows};
-  int32_t end = sequence.computed + count;
+  Plan::Item item{.sequence = &sequence,
+                  .begin = sequence.computed,
+                  .count = count,
+                  .first_row = plan_->num_rows};
+  int32_t end = item.end();
   int32_t first_wanted = std::max(sequence.computed, group.skippable());
   item.num_prompt_logprobs = std::max(0, std::min(end, group.prompt_size() - 1) - first_wanted);
   item.num_rows = item.num_prompt_logprobs;
   if (end == sequence.size()) {
+    if (sequence.num_unknown > 0) item.last_draw = sequence.last_draw;
     int32_t row = item.first_row + item.num_rows++;
     if (group.request.params.max_tokens > 0) plan_draws(sequence, row);
   }
-  plan_.num_rows += item.num_rows;
-  plan_.num_tokens += count;
-  plan_.items.push_back(item);
+  plan_->num_rows += item.num_rows;
+  plan_->num_tokens += count;
+  plan_->items.push_back(item);
+  sequence.computed = end;
 }
 
 // The choices of a request draw their first tokens from the same row, the prompt's last.
 void Scheduler::plan_draws(Sequence& sequence, int32_t row) {
-  if (sequence.group.prompt_done) {
-    plan_.draws.push_back({&sequence, row});
-    return;
+  SequenceGroup& group = sequence.group;
+  if (std::exchange(group.prompt_planned, true)) {
+    return plan_draw(sequence, row, sequence.size() - group.prompt_size());
   }
-  for (auto& choice : sequence.group.choices) {
-    if (choice->status != State::finished) plan_.draws.push_back({choice.get(), row});
+  for (auto& choice : group.choices) {
+    if (choice->status != State::finished) plan_draw(*choice, row, 0);
   }
 }
 
+void Scheduler::plan_draw(Sequence& sequence, int32_t row, int32_t position) {
+  sequence.last_draw = static_cast<int32_t>(plan_->draws.size());
+  ++sequence.num_unknown;
+  plan_->draws.push_back({&sequence, row, position});
+}
+
 bool Scheduler::admit(Sequence& sequence) {
+  CHECK(sequence.num_unknown == 0);
   SequenceGroup& group = sequence.group;
   // The last token is computed in any case, for its logits.
   int32_t usable = std::min(sequence.size() - 1, group.skippable());
@@ -191,7 +226,7 @@ bool Scheduler::admit(Sequence& sequence) {
   run(sequence);
   int32_t count = affordable(sequence, limits_.max_num_batched_tokens);
   CHECK(
-      blocks_.reserve(sequence.table, sequence.computed, sequence.computed + count, plan_.copies));
+      blocks_.reserve(sequence.table, sequence.computed, sequence.computed + count, plan_->copies));
   plan_item(sequence, count);
   return true;
 }
@@ -218,7 +253,7 @@ void Scheduler::preempt(Sequence& sequence) {
   blocks_.release(sequence.table);
   sequence.computed = 0;
   wait(sequence);
-  plan_.preempted = true;
+  plan_->preempted = true;
   ++stats_.preemptions;
 }
 
@@ -242,22 +277,31 @@ void Scheduler::mark_started(SequenceGroup& group) {
 
 // ---- commit
 
-void Scheduler::commit(StepOutput output) {
+void Scheduler::commit(const Plan& plan, StepOutput output) {
+  close(plan);
   auto logprobs = output.prompt_logprobs.begin();
-  for (const Plan::Item& item : plan_.items) {
-    Sequence& sequence = *item.sequence;
-    SequenceGroup& group = sequence.group;
-    sequence.computed += item.count;
+  for (const Plan::Item& item : plan.items) {
+    SequenceGroup& group = item.sequence->group;
     for (int32_t i = 0; i < item.num_prompt_logprobs; ++i) {
       group.prompt_logprobs.push_back(std::move(*logprobs++));
     }
-    blocks_.publish(sequence.table, key_of(sequence, sequence.computed), sequence.computed);
-    if (!group.prompt_done && sequence.uncomputed() == 0) finish_prompt(sequence);
+    if (item.sequence->status != State::finished) commit_item(item);
   }
-  for (size_t i = 0; i < plan_.draws.size(); ++i) {
-    append(*plan_.draws[i].sequence, std::move(output.draws[i]));
+  for (size_t i = 0; i < plan.draws.size(); ++i) {
+    Sequence& sequence = *plan.draws[i].sequence;
+    if (sequence.status != State::finished) append(sequence, std::move(output.draws[i]));
   }
   forget_finished();
+}
+
+void Scheduler::commit_item(const Plan::Item& item) {
+  Sequence& sequence = *item.sequence;
+  // Unless it was preempted since.
+  if (sequence.computed >= item.end()) {
+    blocks_.publish(sequence.table, key_of(sequence, item.end()), item.end());
+  }
+  const SequenceGroup& group = sequence.group;
+  if (!group.prompt_done && item.end() == group.prompt_size()) finish_prompt(sequence);
 }
 
 // The other choices are born: they hold the prompt's tokens, and its blocks are kept for them.
@@ -274,7 +318,7 @@ void Scheduler::finish_prompt(Sequence& leader) {
       finish(*choice, finished(FinishReason::length));
     } else if (choice->status == State::unborn) {
       wait(*choice);
-      holding_.insert(&group);
+      if (leader.status == State::running) holding_.insert(&group);
     }
   }
   if (holding_.contains(&group)) {
@@ -285,6 +329,7 @@ void Scheduler::finish_prompt(Sequence& leader) {
 void Scheduler::append(Sequence& sequence, Sampled sampled) {
   SequenceGroup& group = sequence.group;
   if (!sampled.error.empty()) return finish(sequence, finished(FinishReason::error, sampled.error));
+  --sequence.num_unknown;
   sequence.tokens.push_back(sampled.token);
   sequence.processor.observe(sampled.token);
   ++stats_.generation_tokens;
@@ -296,8 +341,7 @@ void Scheduler::append(Sequence& sequence, Sampled sampled) {
     Event stop = finished(FinishReason::stop);
     stop.stop_token = sampled.token;
     finish(sequence, std::move(stop));
-  } else if (sequence.size() - group.prompt_size() >= group.request.params.max_tokens ||
-             sequence.size() >= limits_.max_model_len) {
+  } else if (is_full(sequence, static_cast<int32_t>(sequence.tokens.size()))) {
     finish(sequence, finished(FinishReason::length));
   }
 }
@@ -328,6 +372,11 @@ void Scheduler::withdraw(Sequence& sequence) {
     next.computed = sequence.computed;
     next.table = std::exchange(sequence.table, {});
     next.status = sequence.status;
+    for (Plan& plan : plans_) {
+      for (Plan::Item& item : plan.items) {
+        if (item.sequence == &sequence) item.sequence = &next;
+      }
+    }
     if (place != running_.end()) *place = &next;
     if (waiting_.erase(&sequence) > 0) waiting_.insert(&next);
     return;
@@ -338,9 +387,11 @@ void Scheduler::withdraw(Sequence& sequence) {
 }
 
 void Scheduler::forget_finished() {
-  for (RequestId id : finished_) groups_.erase(id);
-  num_finished_ += finished_.size();
-  finished_.clear();
+  num_finished_ += std::erase_if(finished_, [&](RequestId id) {
+    if (groups_.at(id)->num_open_plans > 0) return false;
+    groups_.erase(id);
+    return true;
+  });
 }
 
 // ---- the rest

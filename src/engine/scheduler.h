@@ -1,5 +1,6 @@
 // Scheduler: all policy and no device. plan() decides who runs, commit() takes the results in;
-// nothing else changes a sequence. One thread.
+// nothing else changes a sequence. A second step may be planned before the first is committed: it
+// goes on from tokens that are not known yet. One thread.
 //
 //  - Running sequences come first, in order of priority, then arrival; each is sure of one token,
 //    and the earlier take what is left of the budget for their prompts.
@@ -9,6 +10,7 @@
 //    sequences and the free blocks allow. Nobody overtakes the first that does not fit.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -51,12 +53,13 @@ class Scheduler {
   // Everyone is finished for this reason.
   void finish_all(FinishReason reason, const std::string& error);
 
-  // Empty only when nobody runs or waits.
+  // At most one plan may be open. Where none is, empty only when nobody runs or waits; else also
+  // where all depends on its results. The plan is valid until the next but one.
   const Plan& plan();
-  // The results of the last plan, in which no sequence was added or finished meanwhile.
-  void commit(StepOutput output);
-  // The last plan could not be executed: its sequences end with an error.
-  void fail(const std::string& error);
+  // The results of the oldest open plan. Sequences that finished since are skipped.
+  void commit(const Plan& plan, StepOutput output);
+  // An open plan that could not be executed: its sequences end with an error.
+  void fail(const Plan& plan, const std::string& error);
 
   // What happened since the last call, in order.
   std::vector<Delivery> take_deliveries();
@@ -72,11 +75,15 @@ class Scheduler {
     bool operator()(const Sequence* a, const Sequence* b) const;
   };
 
+  void close(const Plan& plan);
   void plan_running();
   void plan_waiting();
+  bool can_go_on(const Sequence& sequence) const;
+  bool is_full(const Sequence& sequence, int32_t size) const;
   int32_t affordable(const Sequence& sequence, int32_t limit) const;
   void plan_item(Sequence& sequence, int32_t count);
   void plan_draws(Sequence& sequence, int32_t row);
+  void plan_draw(Sequence& sequence, int32_t row, int32_t position);
   bool admit(Sequence& sequence);
 
   void wait(Sequence& sequence);
@@ -86,6 +93,7 @@ class Scheduler {
   void release_prompt_if_unneeded(SequenceGroup& group);
   void mark_started(SequenceGroup& group);
 
+  void commit_item(const Plan::Item& item);
   void finish_prompt(Sequence& leader);
   void append(Sequence& sequence, Sampled sampled);
   void finish(Sequence& sequence, Event event);
@@ -101,8 +109,9 @@ class Scheduler {
   std::vector<Sequence*> running_;              // in order
   std::set<Sequence*, Order> waiting_;          // in order
   std::unordered_set<SequenceGroup*> holding_;  // those with a prompt_table
-  std::vector<RequestId> finished_;             // to be forgotten at the end of the call
-  Plan plan_;
+  std::vector<RequestId> finished_;             // to be forgotten once no open plan has them
+  std::array<Plan, 2> plans_;                   // the last and the one before it
+  Plan* plan_ = plans_.data();
   std::vector<Delivery> deliveries_;
   EngineStats stats_;
   uint64_t num_started_ = 0, num_finished_ = 0;

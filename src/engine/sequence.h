@@ -16,6 +16,9 @@ struct SequenceGroup;
 
 // A prompt and a decode differ only in how many tokens are uncomputed: many, or one. A preempted
 // sequence has all of them uncomputed again, and nothing else changes.
+//
+// A step may be planned before the results of the one before it are known. The tokens it draws
+// count from then on, though nobody can tell them before the commit.
 struct Sequence {
   enum class Status : uint8_t {
     unborn,   // shares the prompt that another choice computes
@@ -30,12 +33,14 @@ struct Sequence {
   SequenceGroup& group;
   int32_t choice = 0;
   Status status = Status::unborn;
-  std::vector<int32_t> tokens;  // prompt and output; empty while unborn
-  int32_t computed = 0;         // leading tokens whose state is in the blocks
+  std::vector<int32_t> tokens;  // prompt and output, where known; empty while unborn
+  int32_t num_unknown = 0;      // tokens after them, which plans draw that are not committed
+  int32_t last_draw = -1;       // where in its plan's draws the last of these is
+  int32_t computed = 0;         // leading tokens whose state is in the blocks, once the plans ran
   BlockTable table;
   LogitsProcessor processor;
 
-  int32_t size() const { return static_cast<int32_t>(tokens.size()); }
+  int32_t size() const { return static_cast<int32_t>(tokens.size()) + num_unknown; }
   int32_t uncomputed() const { return size() - computed; }
   const SamplingParams& params() const;
 };
@@ -50,8 +55,10 @@ struct SequenceGroup {
   std::vector<std::unique_ptr<Sequence>> choices;
   int32_t num_unfinished = 0;
 
-  bool started = false;      // has been admitted once
-  bool prompt_done = false;  // its first tokens are drawn
+  bool started = false;         // has been admitted once
+  bool prompt_planned = false;  // a plan draws its first tokens
+  bool prompt_done = false;     // they are known
+  int32_t num_open_plans = 0;   // items of plans that are not committed
   int32_t num_cached_tokens = 0;
   std::vector<TokenLogprobs> prompt_logprobs;  // so far
   // The prompt's blocks, kept for choices that have not been admitted yet.

@@ -82,6 +82,16 @@ TEST_F(BlockPoolTest, WritingASharedBlockCopiesItOnce) {
   expect_integrity({&parent, &child});
 }
 
+TEST_F(BlockPoolTest, TheCacheForgetsABlockThatIsWritten) {
+  const Tokens tokens = count_up(8);
+  BlockTable table = computed(tokens);
+  ASSERT_EQ(pool_.match({tokens, "", 0}).tokens, 8);
+  ASSERT_TRUE(pool_.reserve(table, 6, 8, copies_));
+  EXPECT_TRUE(copies_.empty());
+  EXPECT_EQ(pool_.match({tokens, "", 0}).tokens, 4);
+  expect_integrity({&table});
+}
+
 TEST_F(BlockPoolTest, AReserveThatFailsChangesNothing) {
   BlockTable big = computed(count_up(24)), child;
   pool_.share(big, 22, child);

@@ -15,9 +15,10 @@ namespace {
 
 using Tokens = std::vector<int32_t>;
 
-class EngineTest : public ::testing::Test {
+// Parameter: EngineOptions::plan_ahead.
+class EngineTest : public ::testing::TestWithParam<bool> {
  protected:
-  EngineOptions options_{.block_size = 4, .kv_cache_bytes = 1 << 20};
+  EngineOptions options_{.block_size = 4, .kv_cache_bytes = 1 << 20, .plan_ahead = GetParam()};
   std::shared_ptr<CountingControl> control_ = std::make_shared<CountingControl>();
 
   std::unique_ptr<Engine> make() {
@@ -54,7 +55,7 @@ class EngineTest : public ::testing::Test {
   }
 };
 
-TEST_F(EngineTest, CountsOnFromThePrompt) {
+TEST_P(EngineTest, CountsOnFromThePrompt) {
   auto engine = make();
   auto sink = submit(*engine, greedy({3, 4, 5}, 4));
   ASSERT_TRUE(sink->wait());
@@ -62,7 +63,7 @@ TEST_F(EngineTest, CountsOnFromThePrompt) {
   EXPECT_EQ(sink->choice().reason, FinishReason::length);
 }
 
-TEST_F(EngineTest, StopsAtEosAndSaysWhichTokenItWas) {
+TEST_P(EngineTest, StopsAtEosAndSaysWhichTokenItWas) {
   options_.eos_token_ids = {8, 9, 1000};
   auto engine = make();
   auto sink = submit(*engine, greedy({5}, 20));
@@ -72,7 +73,7 @@ TEST_F(EngineTest, StopsAtEosAndSaysWhichTokenItWas) {
   EXPECT_EQ(sink->choice().stop_token, 8);
 }
 
-TEST_F(EngineTest, IgnoreEosGoesOnAndStopTokensStillStop) {
+TEST_P(EngineTest, IgnoreEosGoesOnAndStopTokensStillStop) {
   options_.eos_token_ids = {8};
   auto engine = make();
   Request request = greedy({5}, 20);
@@ -84,7 +85,7 @@ TEST_F(EngineTest, IgnoreEosGoesOnAndStopTokensStillStop) {
   EXPECT_EQ(sink->choice().stop_token, 11);
 }
 
-TEST_F(EngineTest, MinTokensKeepsStopsFromBeingChosen) {
+TEST_P(EngineTest, MinTokensKeepsStopsFromBeingChosen) {
   options_.eos_token_ids = {6};
   auto engine = make();
   Request request = greedy({5}, 10);
@@ -95,7 +96,7 @@ TEST_F(EngineTest, MinTokensKeepsStopsFromBeingChosen) {
   EXPECT_EQ(sink->choice().tokens, (Tokens{0, 1, 2, 3, 4, 5, 6}));
 }
 
-TEST_F(EngineTest, AFullContextEndsWithLength) {
+TEST_P(EngineTest, AFullContextEndsWithLength) {
   auto engine = make();
   auto sink = submit(*engine, greedy(Tokens(60, 1), 100));
   ASSERT_TRUE(sink->wait());
@@ -103,7 +104,7 @@ TEST_F(EngineTest, AFullContextEndsWithLength) {
   EXPECT_EQ(sink->choice().reason, FinishReason::length);
 }
 
-TEST_F(EngineTest, ZeroMaxTokensScoresThePromptOnly) {
+TEST_P(EngineTest, ZeroMaxTokensScoresThePromptOnly) {
   auto engine = make();
   Request request = greedy(Tokens(64, 1), 0);
   request.params.prompt_logprobs = 2;
@@ -115,7 +116,7 @@ TEST_F(EngineTest, ZeroMaxTokensScoresThePromptOnly) {
   EXPECT_EQ(sink->prompt_logprobs()[0].top[0].token, 2);
 }
 
-TEST_F(EngineTest, TheSecondRequestHitsThePrefixCacheUnlessItsSaltDiffers) {
+TEST_P(EngineTest, TheSecondRequestHitsThePrefixCacheUnlessItsSaltDiffers) {
   auto engine = make();
   Request request = greedy(Tokens(21, 1), 1);
   ASSERT_TRUE(submit(*engine, request)->wait());
@@ -134,7 +135,7 @@ TEST_F(EngineTest, TheSecondRequestHitsThePrefixCacheUnlessItsSaltDiffers) {
   EXPECT_EQ(scored->prompt_logprobs().size(), 20U);
 }
 
-TEST_F(EngineTest, ChoicesShareThePromptAlsoWithoutPrefixCaching) {
+TEST_P(EngineTest, ChoicesShareThePromptAlsoWithoutPrefixCaching) {
   options_.prefix_caching = false;
   auto engine = make();
   Request request = greedy(Tokens(30, 1), 3);
@@ -142,11 +143,12 @@ TEST_F(EngineTest, ChoicesShareThePromptAlsoWithoutPrefixCaching) {
   auto sink = submit(*engine, request);
   ASSERT_TRUE(sink->wait());
   for (int32_t i = 0; i < 5; ++i) EXPECT_EQ(sink->choice(i).tokens, (Tokens{2, 3, 4}));
-  EXPECT_EQ(control_->steps, 3);
+  // Ahead, the first choice goes on before the others are born.
+  EXPECT_EQ(control_->steps, GetParam() ? 4 : 3);
   EXPECT_EQ(control_->most_tokens, 30);
 }
 
-TEST_F(EngineTest, MoreChoicesThanSequencesComeInWavesWithoutComputingThePromptAgain) {
+TEST_P(EngineTest, MoreChoicesThanSequencesComeInWavesWithoutComputingThePromptAgain) {
   options_.max_num_seqs = 2;
   options_.prefix_caching = false;
   auto engine = make();
@@ -155,10 +157,11 @@ TEST_F(EngineTest, MoreChoicesThanSequencesComeInWavesWithoutComputingThePromptA
   auto sink = submit(*engine, request);
   ASSERT_TRUE(sink->wait());
   for (int32_t i = 0; i < 7; ++i) EXPECT_EQ(sink->choice(i).tokens, (Tokens{2, 3, 4}));
-  EXPECT_EQ(control_->steps, 1 + 4 * 2);
+  // Ahead, a place is known to be free a step later.
+  EXPECT_EQ(control_->steps, GetParam() ? 1 + 2 + 3 * 3 : 1 + 4 * 2);
 }
 
-TEST_F(EngineTest, LongPromptsAreComputedInChunksBesideDecodes) {
+TEST_P(EngineTest, LongPromptsAreComputedInChunksBesideDecodes) {
   options_.max_num_batched_tokens = 8;
   auto engine = make();
   std::vector<std::shared_ptr<RecordingSink>> sinks;
@@ -170,7 +173,7 @@ TEST_F(EngineTest, LongPromptsAreComputedInChunksBesideDecodes) {
   EXPECT_LE(control_->most_tokens, 8);
 }
 
-TEST_F(EngineTest, CancelFreesEverythingAndSaysAborted) {
+TEST_P(EngineTest, CancelFreesEverythingAndSaysAborted) {
   control_->pause_ms = 2;
   auto engine = make();
   Request request = greedy({1}, 60);
@@ -189,7 +192,7 @@ TEST_F(EngineTest, CancelFreesEverythingAndSaysAborted) {
   EXPECT_EQ(engine->stats().num_free_blocks, engine->stats().num_blocks);
 }
 
-TEST_F(EngineTest, CancellingTheFirstChoiceLeavesThePromptToTheOthers) {
+TEST_P(EngineTest, CancellingTheFirstChoiceLeavesThePromptToTheOthers) {
   options_.max_num_batched_tokens = 2;
   control_->pause_ms = 5;
   auto engine = make();
@@ -206,7 +209,7 @@ TEST_F(EngineTest, CancellingTheFirstChoiceLeavesThePromptToTheOthers) {
   EXPECT_LE(control_->steps, 22) << "the prompt went on where it was";
 }
 
-TEST_F(EngineTest, DrainWaitsForTheRunningAndRefusesNewOnes) {
+TEST_P(EngineTest, DrainWaitsForTheRunningAndRefusesNewOnes) {
   control_->pause_ms = 1;
   auto engine = make();
   auto sink = submit(*engine, greedy({1}, 30));
@@ -220,7 +223,7 @@ TEST_F(EngineTest, DrainWaitsForTheRunningAndRefusesNewOnes) {
   EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
 }
 
-TEST_F(EngineTest, DestructionAbortsWhatIsLeft) {
+TEST_P(EngineTest, DestructionAbortsWhatIsLeft) {
   control_->pause_ms = 1;
   auto engine = make();
   std::vector<std::shared_ptr<RecordingSink>> sinks;
@@ -230,7 +233,7 @@ TEST_F(EngineTest, DestructionAbortsWhatIsLeft) {
   EXPECT_EQ(sinks.back()->choice().reason, FinishReason::aborted);
 }
 
-TEST_F(EngineTest, TheQueueIsBounded) {
+TEST_P(EngineTest, TheQueueIsBounded) {
   control_->pause_ms = 20;
   options_.max_num_seqs = 1;
   options_.max_waiting = 3;
@@ -246,7 +249,7 @@ TEST_F(EngineTest, TheQueueIsBounded) {
   for (auto& sink : sinks) ASSERT_TRUE(sink->wait());
 }
 
-TEST_F(EngineTest, AFaultEndsItsRequestsAndTheNextOnesRun) {
+TEST_P(EngineTest, AFaultEndsItsRequestsAndTheNextOnesRun) {
   auto engine = make();
   control_->faults = 1;
   auto sink = submit(*engine, greedy({1}, 5));
@@ -259,7 +262,7 @@ TEST_F(EngineTest, AFaultEndsItsRequestsAndTheNextOnesRun) {
   EXPECT_TRUE(engine->healthy());
 }
 
-TEST_F(EngineTest, FaultAfterFaultMakesTheEngineUnhealthy) {
+TEST_P(EngineTest, FaultAfterFaultMakesTheEngineUnhealthy) {
   auto engine = make();
   control_->faults = 3;
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(submit(*engine, greedy({1}, 5))->wait());
@@ -269,7 +272,7 @@ TEST_F(EngineTest, FaultAfterFaultMakesTheEngineUnhealthy) {
   EXPECT_EQ(engine->submit(request).error().code, ErrorCode::unavailable);
 }
 
-TEST_F(EngineTest, NanLogitsEndOneSequenceOnly) {
+TEST_P(EngineTest, NanLogitsEndOneSequenceOnly) {
   control_->nan_after = 12;
   auto engine = make();
   auto bad = submit(*engine, greedy({10}, 10));
@@ -282,7 +285,7 @@ TEST_F(EngineTest, NanLogitsEndOneSequenceOnly) {
   EXPECT_TRUE(engine->healthy());
 }
 
-TEST_F(EngineTest, LowerPriorityValuesRunFirst) {
+TEST_P(EngineTest, LowerPriorityValuesRunFirst) {
   control_->pause_ms = 5;
   options_.max_num_seqs = 1;
   auto engine = make();
@@ -298,7 +301,7 @@ TEST_F(EngineTest, LowerPriorityValuesRunFirst) {
   ASSERT_TRUE(running->wait());
 }
 
-TEST_F(EngineTest, SeedsMakeRunsRepeatable) {
+TEST_P(EngineTest, SeedsMakeRunsRepeatable) {
   options_.seed = 11;
   Request request = greedy({1}, 20);
   request.params.temperature = 5;
@@ -316,7 +319,7 @@ TEST_F(EngineTest, SeedsMakeRunsRepeatable) {
   EXPECT_NE(outputs[0], outputs[1]) << "each request has a seed of its own";
 }
 
-TEST_F(EngineTest, AnIdleEngineUsesNoProcessorTime) {
+TEST_P(EngineTest, AnIdleEngineUsesNoProcessorTime) {
   auto engine = make();
   ASSERT_TRUE(submit(*engine, greedy({1}, 5))->wait());
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -326,7 +329,7 @@ TEST_F(EngineTest, AnIdleEngineUsesNoProcessorTime) {
   EXPECT_LT(used, 0.05);
 }
 
-TEST_F(EngineTest, ManyThreadsSubmitAndCancelAtOnce) {
+TEST_P(EngineTest, ManyThreadsSubmitAndCancelAtOnce) {
   options_.max_num_seqs = 8;
   options_.kv_cache_bytes = 20 * 4 * 32;  // 20 blocks
   auto engine = make();
@@ -350,6 +353,10 @@ TEST_F(EngineTest, ManyThreadsSubmitAndCancelAtOnce) {
   ASSERT_TRUE(eventually([&] { return engine->stats().num_running == 0; }));
   EXPECT_EQ(engine->stats().num_free_blocks, 20);
 }
+
+INSTANTIATE_TEST_SUITE_P(Loops, EngineTest, ::testing::Bool(), [](const auto& instance) {
+  return instance.param ? "ahead" : "one_by_one";
+});
 
 }  // namespace
 }  // namespace matador

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "backends/cpu/cpu.h"
 #include "backends/reference/reference.h"
@@ -148,6 +149,12 @@ TEST_P(ModelEngineTest, ChunkedEqualsAlone) {
   expect_as_alone(options);
 }
 
+TEST_P(ModelEngineTest, PlannedAheadEqualsAlone) {
+  EngineOptions options = undisturbed();
+  options.plan_ahead = true;
+  expect_as_alone(options);
+}
+
 TEST_P(ModelEngineTest, PrefixHitsEqualAlone) {
   EngineOptions options = undisturbed();
   options.prefix_caching = true;
@@ -158,9 +165,10 @@ TEST_P(ModelEngineTest, PrefixHitsEqualAlone) {
 }
 
 TEST_P(ModelEngineTest, PreemptedEqualsAlone) {
-  for (bool caching : {false, true}) {
+  for (auto [caching, ahead] : {std::pair{false, false}, {true, false}, {true, true}}) {
     EngineOptions options = undisturbed();
     options.prefix_caching = caching;
+    options.plan_ahead = ahead;
     options.block_size = 4;
     auto probe = make(options);
     // As many blocks as one sequence of the greatest length needs, and a third more.

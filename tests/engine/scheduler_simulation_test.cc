@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <random>
+#include <utility>
 
 #include "engine/scheduler.h"
 #include "recording_sink.h"
@@ -92,22 +93,33 @@ struct Trace {
     return std::ranges::all_of(sinks, [](const auto& sink) { return sink->all_finished(); });
   }
 
+  // Also ahead: the plan before is committed after this one has run.
   void step(bool faulty) {
     const Plan& plan = scheduler->plan();
-    ASSERT_EQ(plan.empty(), all_finished()) << "stalled, or busy with nothing";
+    if (open_plan == nullptr) {
+      ASSERT_EQ(plan.empty(), all_finished()) << "stalled, or busy with nothing";
+    }
     ASSERT_LE(plan.num_tokens, limits.max_num_batched_tokens);
     ASSERT_LE(plan.items.size(), static_cast<size_t>(limits.max_num_seqs));
     for (const Plan::Item& item : plan.items) ASSERT_GT(item.count, 0);
+    const Plan* previous = std::exchange(open_plan, nullptr);
+    StepOutput previous_output = std::exchange(open_output, {});
     if (faulty) {
-      scheduler->fail("a fault");
+      scheduler->fail(plan, "a fault");
     } else if (!plan.empty()) {
-      StepOutput output = device->run(plan);
+      open_plan = &plan;
+      open_output = device->run(plan);
       ASSERT_FALSE(::testing::Test::HasFatalFailure());
-      scheduler->commit(std::move(output));
     }
+    if (previous != nullptr) scheduler->commit(*previous, std::move(previous_output));
+    if (open_plan != nullptr && !ahead) commit_open();
     deliver();
     Status status = scheduler->check_integrity();
     ASSERT_TRUE(status.ok()) << status.error().message;
+  }
+
+  void commit_open() {
+    scheduler->commit(*std::exchange(open_plan, nullptr), std::move(open_output));
   }
 
   // What choice `index` generates when nothing else runs.
@@ -157,7 +169,9 @@ struct Trace {
   std::mt19937 random;
   SchedulerLimits limits;
   int32_t block_size = 0, num_blocks = 0;
-  bool depends_on_length = false, caching = true;
+  bool depends_on_length = false, caching = true, ahead = false;
+  const Plan* open_plan = nullptr;  // has run and is not committed
+  StepOutput open_output;
   std::unique_ptr<BlockPool> blocks;
   std::unique_ptr<Scheduler> scheduler;
   std::unique_ptr<SimulatedDevice> device;
@@ -178,17 +192,23 @@ void run_trace(Trace& trace) {
     trace.step(faulty_device && trace.pick(0, 20) == 0);
     if (::testing::Test::HasFatalFailure()) return;
   }
+  trace.step(false);  // what was planned before the last results were known
+  if (::testing::Test::HasFatalFailure()) return;
   EXPECT_EQ(trace.blocks->num_free(), trace.num_blocks) << "blocks leaked";
   EXPECT_EQ(trace.scheduler->num_finished(), trace.requests.size());
   EXPECT_EQ(trace.scheduler->num_started(), trace.requests.size());
   trace.check_outputs();
 }
 
-TEST(SchedulerSimulation, RandomTracesGiveEveryRequestWhatItGetsAlone) {
+// Parameter: whether a step is planned before the one before it is committed.
+class SchedulerSimulation : public ::testing::TestWithParam<bool> {};
+
+TEST_P(SchedulerSimulation, RandomTracesGiveEveryRequestWhatItGetsAlone) {
   EngineStats total;
   for (uint32_t seed = 0; seed < 4000; ++seed) {
     SCOPED_TRACE("trace " + std::to_string(seed));
     Trace trace(seed);
+    trace.ahead = GetParam();
     run_trace(trace);
     if (HasFatalFailure() || HasNonfatalFailure()) return;
     EngineStats stats = trace.scheduler->stats();
@@ -201,6 +221,10 @@ TEST(SchedulerSimulation, RandomTracesGiveEveryRequestWhatItGetsAlone) {
   EXPECT_GT(total.prefix_hits, 10000U);
   RecordProperty("steps", static_cast<int>(total.steps));
 }
+
+INSTANTIATE_TEST_SUITE_P(Loops, SchedulerSimulation, ::testing::Bool(), [](const auto& instance) {
+  return instance.param ? "ahead" : "one_by_one";
+});
 
 }  // namespace
 }  // namespace matador

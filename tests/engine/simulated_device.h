@@ -46,11 +46,11 @@ class SimulatedDevice {
     for (const Plan::Item& item : plan.items) write(item);
     StepOutput output;
     for (const Plan::Item& item : plan.items) check(item, output);
+    last_tokens_.clear();
     for (const Plan::Draw& draw : plan.draws) {
-      const SequenceGroup& group = draw.sequence->group;
-      int32_t position = std::max(0, draw.sequence->size() - group.prompt_size());
-      output.draws.push_back(
-          {.token = next_token(rows_.at(draw.row), group.seed, draw.sequence->choice, position)});
+      last_tokens_.push_back(next_token(rows_.at(draw.row), draw.sequence->group.seed,
+                                        draw.sequence->choice, draw.position));
+      output.draws.push_back({.token = last_tokens_.back()});
     }
     rows_.clear();
     return output;
@@ -62,21 +62,29 @@ class SimulatedDevice {
     return slots_.at(block * block_size_ + position % block_size_);
   }
 
+  // Those that are not known yet are the last plan's draws.
+  int32_t token_at(const Plan::Item& item, int32_t position) const {
+    const std::vector<int32_t>& tokens = item.sequence->tokens;
+    if (position < static_cast<int32_t>(tokens.size())) return tokens[position];
+    EXPECT_EQ(position, item.end() - 1);
+    return last_tokens_.at(item.last_draw);
+  }
+
   void write(const Plan::Item& item) {
     const Sequence& s = *item.sequence;
-    for (int32_t p = s.computed; p < s.computed + item.count; ++p) {
+    for (int32_t p = item.begin; p < item.end(); ++p) {
       uint64_t before = p == 0 ? 0 : slot(s, p - 1);
-      slot(s, p) = fingerprint(before, s.tokens.at(p), s.group.rope_length(p));
+      slot(s, p) = fingerprint(before, token_at(item, p), s.group.rope_length(p));
     }
   }
 
   // After everybody has written: is the whole context what it should be?
   void check(const Plan::Item& item, StepOutput& output) {
     const Sequence& s = *item.sequence;
-    int32_t end = s.computed + item.count;
+    int32_t end = item.end();
     uint64_t state = 0;
     for (int32_t p = 0; p < end; ++p) {
-      state = fingerprint(state, s.tokens[p], s.group.rope_length(p));
+      state = fingerprint(state, token_at(item, p), s.group.rope_length(p));
       ASSERT_EQ(slot(s, p), state) << "position " << p << " of " << s.size();
       if (p >= end - item.num_rows) rows_.push_back(state);
     }
@@ -90,6 +98,7 @@ class SimulatedDevice {
   bool depends_on_length_;
   std::vector<uint64_t> slots_;
   std::vector<uint64_t> rows_;
+  std::vector<int32_t> last_tokens_;
 };
 
 }  // namespace matador

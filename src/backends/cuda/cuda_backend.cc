@@ -72,6 +72,7 @@ DeviceInfo CudaBackend::info() const {
   return {.name = "cuda:" + std::to_string(device_.index) + " (" + device_.properties.name + ")",
           .memory_total = total,
           .memory_free = free,
+          .asynchronous = true,
           .own_memory = true,
           .kv_type = KvType::bf16};
 }

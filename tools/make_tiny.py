@@ -11,12 +11,14 @@ keeps state of dynamic rope between calls.
 
 import json
 import pathlib
+import re
 import sys
 
 import safetensors.torch
 import torch
 import transformers
 
+from tiny_dense import RENAMED
 from tiny_variants import VARIANTS
 
 DATA = pathlib.Path(__file__).parent.parent / "tests" / "data" / "models"
@@ -26,16 +28,27 @@ CONTINUATION = 16
 MARGIN = 2e-3
 
 
+def is_norm(name):
+    return any(part in name for part in ("norm", "ln_"))
+
+
+def norm_base(model_type):
+    return 0.0 if "gemma" in model_type or model_type == "nemotron" else 1.0
+
+
+def is_table(name):
+    return any(part in name for part in ("embed", "wte", "wpe")) and "embed_out" not in name
+
+
 def randomize(model, generator):
     """Weights of a size that gives every operation a say; norms and biases away from defaults."""
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
-        if "norm" in name:
-            base = 0.0 if "gemma" in model.config.model_type else 1.0
-            parameter.data = base + 0.3 * noise
+        if is_norm(name) and name.endswith("weight"):
+            parameter.data = norm_base(model.config.model_type) + 0.3 * noise
         elif parameter.dim() == 1:
             parameter.data = 0.3 * noise
-        elif "embed_tokens" in name:
+        elif is_table(name):
             parameter.data = noise * (0.3 if "gemma" in model.config.model_type else 1.0)
         else:
             parameter.data = noise * 1.6 / parameter.shape[1] ** 0.5
@@ -51,6 +64,10 @@ def save_weights(folder, config, dtype, seed):
         for name, tensor in model.state_dict().items()
         if name not in tied
     }
+    for name, tensor in list(tensors.items()):
+        if folder.name in RENAMED:
+            old, new = RENAMED[folder.name]
+            tensors[re.sub(old, new, name)] = tensors.pop(name)
     if folder.name == "llama":  # as old exports have it; must be ignored
         for layer in range(config.num_hidden_layers):
             name = f"model.layers.{layer}.self_attn.rotary_emb.inv_freq"
@@ -59,8 +76,10 @@ def save_weights(folder, config, dtype, seed):
 
 
 def load(folder):
+    # transformers' eager Falcon adds ALiBi twice: in the mask, and again to the scores.
+    attention = "sdpa" if folder.name == "falcon-rw" else "eager"
     return transformers.AutoModelForCausalLM.from_pretrained(
-        folder, dtype=torch.float32, attn_implementation="eager"
+        folder, dtype=torch.float32, attn_implementation=attention
     ).eval()
 
 

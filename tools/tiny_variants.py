@@ -4,6 +4,8 @@ Widths are small, but every feature that changes the result is on: windows short
 prompts, original contexts shorter than the prompts, both spellings of keys.
 """
 
+from tiny_dense import DENSE
+
 SIZES = {
     "hidden_size": 32,
     "intermediate_size": 64,
@@ -313,4 +315,4 @@ VARIANTS = {
         "bfloat16",
         smollm3(use_sliding_window=True, sliding_window=8, no_rope_layer_interval=2),
     ),
-}
+} | DENSE

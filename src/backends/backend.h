@@ -47,6 +47,8 @@ class Ops {
   // Every backend implements these.
   // Rows of `table` by token id, times `scale`: [num_tokens, table.cols].
   virtual Tensor embed(const Weight& table, const Batch& batch, float scale) = 0;
+  // Rows of `table` by position + offset; the table has them all.
+  virtual Tensor embed_positions(const Weight& table, const Batch& batch, int32_t offset) = 0;
   // x W^T + bias: [x.rows, w.rows].
   virtual Tensor linear(const Tensor& x, const Weight& w) = 0;
   virtual Tensor norm(const Tensor& x, const Norm& norm, const Weight& w) = 0;
@@ -54,6 +56,8 @@ class Ops {
   virtual Tensor add(const Tensor& x, const Tensor& y, float scale) = 0;
   virtual Tensor multiply(const Tensor& x, const Tensor& y) = 0;
   virtual Tensor activate(const Tensor& x, Act act) = 0;
+  // Each value brought into [-limit, limit].
+  virtual Tensor clamp(const Tensor& x, float limit) = 0;
   // In place: rotates each head of `head_dim` features.
   virtual void rope(Tensor& heads, int32_t head_dim, const Rope& rope, const Batch& batch) = 0;
   // In place on the cache.

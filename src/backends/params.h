@@ -1,9 +1,12 @@
 // Parameters of the operations: values that descriptions (nn/, models/) contain and backends read.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <vector>
+
+#include "core/device.h"
 
 namespace matador {
 
@@ -14,11 +17,14 @@ struct Norm {
   float eps = 1e-6F;
   float weight_offset = 0;  // 1 for the Gemma family: y = x_hat * (1 + w)
   int32_t group = 0;        // features a group; 0 means the whole row
+  // What the checkpoint has; backends go by the weight that they are given.
+  bool has_weight = true;  // false: all ones (OLMo)
+  bool has_bias = false;
 
   explicit operator bool() const { return kind != Kind::none; }
 };
 
-enum class Act : uint8_t { silu, gelu, gelu_tanh, relu };
+enum class Act : uint8_t { silu, gelu, gelu_tanh, relu, relu_squared };
 
 // Rotary position embedding on the first `dim` features of each head.
 // Sources: RoFormer (arXiv 2104.09864); scalings as in transformers' modeling_rope_utils.
@@ -49,15 +55,28 @@ struct Rope {
   bool operator==(const Rope&) const = default;
 };
 
-// softmax(softcap(scale * q k)) v over the cached context.
+// softmax(softcap(scale * q k) + bias) v over the cached context. The bias is ALiBi's (arXiv
+// 2108.12409): minus the distance, times a slope of the head's own.
 struct Attend {
   int32_t num_heads = 0;
   int32_t num_kv_heads = 0;
   int32_t head_dim = 0;
   float scale = 1;
-  float softcap = 0;   // 0: none; else softcap * tanh(score / softcap)
-  int32_t window = 0;  // 0: none; else a token sees itself and the window - 1 before it
+  float softcap = 0;      // 0: none; else softcap * tanh(score / softcap)
+  int32_t window = 0;     // 0: none; else a token sees itself and the window - 1 before it
+  float alibi_max = 0;    // 0: no bias; else the steepest exponent, 8 in most models
+  float alibi_scale = 1;  // of all slopes
 };
+
+// With n the largest power of two that is not above num_heads, head h has the slope
+// 2^-(max (h + 1) / n); the heads beyond n take the odd steps between those of 2 n.
+MATADOR_DEVICE float alibi_slope(const Attend& attend, int32_t head) {
+  int32_t steps = 1;
+  while (2 * steps <= attend.num_heads) steps *= 2;
+  const float step =
+      head < steps ? static_cast<float>(head + 1) : static_cast<float>(head - steps) + 0.5F;
+  return attend.alibi_scale * exp2f(-attend.alibi_max * step / static_cast<float>(steps));
+}
 
 // How a mixture of experts chooses a token's experts from its router's logits, and what weight each
 // of them gets; see routing.h.

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +18,14 @@ namespace matador {
 class ConfigReader {
  public:
   explicit ConfigReader(const Config& config);
+
+  // The config may have `key` under this name; problems are told under the name that it has.
+  void alias(std::string_view key, std::string_view name);
+  // What the model's own code has where the config is silent, for keys that are read elsewhere.
+  template <class T>
+  void fallback(std::string_view key, T value) {
+    if (!has(key)) config_.set(key, value);
+  }
 
   // A positive integer; required where there is no default. A problem reads as 1.
   int32_t count(std::string_view key);
@@ -37,7 +47,7 @@ class ConfigReader {
   std::optional<std::vector<int64_t>> integers(std::string_view key);
   std::optional<std::vector<float>> numbers(std::string_view key);
 
-  bool has(std::string_view key) const { return config_.has(key); }
+  bool has(std::string_view key) const { return config_.has(named(key)); }
   // Records that `key` has a value that this build cannot honour, with what it can.
   void refuse(std::string_view key, std::string_view expected);
 
@@ -46,9 +56,12 @@ class ConfigReader {
   const Config& config() const { return config_; }
 
  private:
+  // The name that the config has for `key`.
+  std::string_view named(std::string_view key) const;
   bool is_null(std::string_view key) const;
 
   Config config_;
+  std::multimap<std::string, std::string, std::less<>> aliases_;
   std::vector<std::string> problems_;
 };
 

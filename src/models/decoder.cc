@@ -12,31 +12,45 @@ Tensor normalise(Ops& ops, const Tensor& x, const Norm& norm, const Weight& weig
 }  // namespace
 
 Tensor Decoder::forward(Ops& ops, const Batch& batch, const Cache& cache) const {
-  ResidualStream x(ops, ops.embed(embed_, batch, spec_.embedding_factor));
+  ResidualStream x(ops, embed(ops, batch));
   for (const BoundResidual& bound : residuals_) {
+    const Residual& residual = *bound.residual;
+    Tensor shared;
+    if (residual.in) shared = x.read(residual.in, bound.in_norm);
+    if (residual.adds_to_normed) x.set(shared);
     Tensor sum;
     for (const BoundPath& path : bound.paths) {
-      const Tensor y = run(path, ops, x, batch, cache);
+      const Tensor h = residual.in ? shared : x.read(path.path->in, path.in_norm);
+      const Tensor y = run(path, ops, h, batch, cache);
       sum = sum ? ops.add(sum, y, 1) : y;
     }
-    const Residual& residual = *bound.residual;
     x.add(sum, residual.scale);
     if (residual.after) x.set(x.read(residual.after, bound.after_norm));
     x.release_others();
   }
-  const Tensor wanted = ops.take(x.value(), batch.logit_tokens);
-  const Tensor normed = normalise(ops, wanted, spec_.final_norm, final_norm_);
-  return ops.scale_logits(ops.linear(normed, head_), spec_.logit_factor, spec_.logit_softcap);
+  return logits(ops, ops.take(x.value(), batch.logit_tokens));
 }
 
-Tensor Decoder::run(const BoundPath& bound, Ops& ops, ResidualStream& x, const Batch& batch,
+Tensor Decoder::embed(Ops& ops, const Batch& batch) const {
+  Tensor x = ops.embed(embed_, batch, spec_.embedding_factor);
+  if (project_in_) x = ops.linear(x, project_in_);
+  if (positions_) x = ops.add(x, ops.embed_positions(positions_, batch, spec_.positions.offset), 1);
+  return normalise(ops, x, spec_.embedding_norm, embedding_norm_);
+}
+
+Tensor Decoder::run(const BoundPath& bound, Ops& ops, const Tensor& x, const Batch& batch,
                     const Cache& cache) const {
   const KvLayer* kv = bound.kv < 0 ? nullptr : &cache.layers[static_cast<size_t>(bound.kv)];
   const Slot slot{bound.weights, kv};
-  const Tensor h = x.read(bound.path->in, bound.in_norm);
   const Tensor y =
-      std::visit([&](const auto& op) { return apply(op, ops, h, slot, batch); }, bound.path->op);
+      std::visit([&](const auto& op) { return apply(op, ops, x, slot, batch); }, bound.path->op);
   return normalise(ops, y, bound.path->out, bound.out_norm);
+}
+
+Tensor Decoder::logits(Ops& ops, const Tensor& x) const {
+  Tensor h = normalise(ops, x, spec_.final_norm, final_norm_);
+  if (project_out_) h = ops.linear(h, project_out_);
+  return ops.scale_logits(ops.linear(h, head_), spec_.logit_factor, spec_.logit_softcap);
 }
 
 Decoder::Decoder(const Architecture& architecture, DecoderSpec spec) : spec_(std::move(spec)) {
@@ -64,21 +78,39 @@ Decoder::Decoder(const Architecture& architecture, DecoderSpec spec) : spec_(std
 }
 
 void Decoder::bind(Binder& binder) {
-  const Role embed{"embed", Role::Kind::table, spec_.vocab_size, spec_.hidden_size};
-  binder.bind("", 0, {&embed, 1}, {&embed_, 1});
+  bind_ends(binder);
   auto bound = residuals_.begin();
   for (size_t i = 0; i < spec_.layers.size(); ++i) {
     const auto layer = static_cast<int32_t>(i);
     for (size_t j = 0; j < spec_.layers[i].size(); ++j, ++bound) {
-      for (BoundPath& path : bound->paths) bind_path(binder, layer, path);
       const std::string name(bound->paths.front().path->name);
+      bind_norm(binder, layer, bound->residual->in, name + ".in_norm", bound->in_norm);
+      for (BoundPath& path : bound->paths) bind_path(binder, layer, path);
       bind_norm(binder, layer, bound->residual->after, name + ".after_norm", bound->after_norm);
     }
   }
+}
+
+void Decoder::bind_ends(Binder& binder) {
+  const auto bind_one = [&](const Role& role, Weight& target) {
+    binder.bind("", 0, {&role, 1}, {&target, 1});
+  };
+  const int32_t hidden = spec_.hidden_size;
+  const int32_t width = spec_.embedding_size > 0 ? spec_.embedding_size : hidden;
+  bind_one({"embed", Role::Kind::table, spec_.vocab_size, width}, embed_);
+  if (width != hidden) {
+    bind_one({"project_in", Role::Kind::matrix, hidden, width}, project_in_);
+    bind_one({"project_out", Role::Kind::matrix, width, hidden}, project_out_);
+  }
+  if (spec_.positions.rows > 0) {
+    bind_one({"positions", Role::Kind::table, spec_.positions.rows, hidden}, positions_);
+  }
+  bind_norm(binder, 0, spec_.embedding_norm, "embedding_norm", embedding_norm_);
   bind_norm(binder, 0, spec_.final_norm, "final_norm", final_norm_);
   if (spec_.tied_head) return binder.ignore("head");
-  const Role head{"head", Role::Kind::matrix, spec_.vocab_size, spec_.hidden_size, spec_.head_bias};
-  binder.bind("", 0, {&head, 1}, {&head_, 1});
+  Role head{"head", Role::Kind::matrix, spec_.vocab_size, width, spec_.head_bias};
+  head.unit_rows = spec_.unit_head;
+  bind_one(head, head_);
 }
 
 void Decoder::bind_path(Binder& binder, int32_t layer, BoundPath& bound) const {
@@ -94,7 +126,7 @@ void Decoder::bind_path(Binder& binder, int32_t layer, BoundPath& bound) const {
 void Decoder::bind_norm(Binder& binder, int32_t layer, const Norm& norm, const std::string& role,
                         Weight& target) const {
   if (!norm) return;
-  const Role wanted{role, Role::Kind::vector, 1, spec_.hidden_size};
+  const Role wanted = norm_role(role, norm, spec_.hidden_size);
   binder.bind("", layer, {&wanted, 1}, {&target, 1});
 }
 

@@ -38,11 +38,15 @@ class Decoder final : public Model {
   struct BoundResidual {
     const Residual* residual = nullptr;
     std::vector<BoundPath> paths = {};
-    Weight after_norm = {};
+    Weight in_norm = {}, after_norm = {};
   };
 
-  Tensor run(const BoundPath& bound, Ops& ops, ResidualStream& x, const Batch& batch,
+  Tensor embed(Ops& ops, const Batch& batch) const;
+  Tensor run(const BoundPath& bound, Ops& ops, const Tensor& x, const Batch& batch,
              const Cache& cache) const;
+  // Of hidden states [rows, hidden_size].
+  Tensor logits(Ops& ops, const Tensor& x) const;
+  void bind_ends(Binder& binder);
   void bind_path(Binder& binder, int32_t layer, BoundPath& bound) const;
   void bind_norm(Binder& binder, int32_t layer, const Norm& norm, const std::string& role,
                  Weight& target) const;
@@ -51,7 +55,8 @@ class Decoder final : public Model {
   ModelInfo info_;
   const Attention* length_dependent_ = nullptr;  // the first whose rope depends on the length
   std::vector<BoundResidual> residuals_;         // of all layers, one after another
-  Weight embed_, final_norm_, head_;
+  Weight embed_, positions_, embedding_norm_, final_norm_, head_;
+  Weight project_in_, project_out_;  // where embedding_size differs
 };
 
 }  // namespace matador

@@ -22,6 +22,8 @@ Norm rms_norm(ConfigReader& c) {
   return {.kind = Norm::Kind::rms, .eps = c.positive("rms_norm_eps", 1e-6F)};
 }
 
+Norm layer_norm(float eps) { return {.kind = Norm::Kind::layer, .eps = eps, .has_bias = true}; }
+
 Norm gemma_norm(ConfigReader& c) {
   Norm norm = rms_norm(c);
   norm.weight_offset = c.flag("norm_weights_include_offset", false) ? 0 : 1;
@@ -32,13 +34,22 @@ Act read_act(ConfigReader& c, std::string_view key, std::string_view otherwise) 
   const std::string name = c.text(key, otherwise);
   if (name == "silu" || name == "swish") return Act::silu;
   if (name == "gelu" || name == "gelu_python") return Act::gelu;
-  if (name == "gelu_pytorch_tanh" || name == "gelu_new") return Act::gelu_tanh;
+  for (std::string_view tanh : {"gelu_pytorch_tanh", "gelu_new", "gelu_fast", "gelu_accurate"}) {
+    if (name == tanh) return Act::gelu_tanh;
+  }
   if (name == "relu") return Act::relu;
-  c.refuse(key, "silu, gelu, gelu_pytorch_tanh or relu");
+  if (name == "relu2") return Act::relu_squared;
+  c.refuse(key, "silu, gelu, gelu_pytorch_tanh, relu or relu2");
   return Act::silu;
 }
 
 Attention attention(ConfigReader& c, const RopeKeys& rope, int32_t default_head_dim) {
+  Attention result = unrotated_attention(c, default_head_dim);
+  result.rope = read_rope(c, result.attend.head_dim, rope);
+  return result;
+}
+
+Attention unrotated_attention(ConfigReader& c, int32_t default_head_dim) {
   Attention result;
   result.hidden = c.count("hidden_size");
   Attend& attend = result.attend;
@@ -52,8 +63,25 @@ Attention attention(ConfigReader& c, const RopeKeys& rope, int32_t default_head_
   }
   attend.head_dim = c.count("head_dim", default_head_dim);
   attend.scale = 1 / std::sqrt(static_cast<float>(attend.head_dim));
-  result.rope = read_rope(c, attend.head_dim, rope);
   return result;
+}
+
+int32_t rotated_features(ConfigReader& c, const Attention& attention, std::string_view key,
+                         int32_t otherwise) {
+  const int32_t dim = c.count(key, otherwise);
+  if (dim % 2 == 0 && dim <= attention.attend.head_dim) return dim;
+  c.refuse(key, "an even number up to head_dim " + std::to_string(attention.attend.head_dim));
+  return 2;
+}
+
+void gpt2_keys(ConfigReader& c) {
+  c.alias("hidden_size", "n_embd");
+  c.alias("num_attention_heads", "n_head");
+  c.alias("num_hidden_layers", "n_layer");
+  c.alias("max_position_embeddings", "n_positions");
+  c.alias("intermediate_size", "n_inner");
+  c.alias("hidden_act", "activation_function");
+  c.fallback("intermediate_size", 4 * int64_t{c.count("hidden_size")});
 }
 
 Norm per_head(Norm norm, const Attention& attention) {
@@ -67,9 +95,26 @@ Mlp gated_mlp(ConfigReader& c) {
           .act = read_act(c, "hidden_act", "silu")};
 }
 
+Mlp plain_mlp(ConfigReader& c, std::string_view default_act) {
+  return {.hidden = c.count("hidden_size"),
+          .inner = c.count("intermediate_size"),
+          .act = read_act(c, "hidden_act", default_act),
+          .gated = false,
+          .bias = true};
+}
+
 Layer pre_norm(const Norm& norm, const Attention& attention, const Mlp& mlp) {
   return {{.paths = {{.name = "attn", .in = norm, .op = attention}}},
           {.paths = {{.name = "mlp", .in = norm, .op = mlp}}}};
+}
+
+Layer parallel(const Norm& norm, const Attention& attention, const Mlp& mlp) {
+  return {{.in = norm, .paths = {{.name = "attn", .op = attention}, {.name = "mlp", .op = mlp}}}};
+}
+
+Layer parallel_two_norms(const Norm& norm, const Attention& attention, const Mlp& mlp) {
+  return {{.paths = {{.name = "attn", .in = norm, .op = attention},
+                     {.name = "mlp", .in = norm, .op = mlp}}}};
 }
 
 Layer sandwich(const Norm& norm, const Attention& attention, const Mlp& mlp) {

@@ -15,6 +15,8 @@ namespace matador {
 
 // RMSNorm with rms_norm_eps.
 Norm rms_norm(ConfigReader& c);
+// LayerNorm with a weight and a bias.
+Norm layer_norm(float eps);
 // The Gemma family's: the weight is stored less one (unless the checkpoint has it added already,
 // as GGUF files do).
 Norm gemma_norm(ConfigReader& c);
@@ -25,15 +27,32 @@ Act read_act(ConfigReader& c, std::string_view key, std::string_view otherwise);
 // Heads, head_dim, rope, and scores scaled by 1 / sqrt(head_dim). `default_head_dim` 0 means
 // hidden_size / num_attention_heads.
 Attention attention(ConfigReader& c, const RopeKeys& rope = {}, int32_t default_head_dim = 0);
+// The same without a rope: for positions of another kind, or none.
+Attention unrotated_attention(ConfigReader& c, int32_t default_head_dim = 0);
+// How many features of a head are rotated, where `key` has the number itself.
+int32_t rotated_features(ConfigReader& c, const Attention& attention, std::string_view key,
+                         int32_t otherwise);
 // The same norm for the queries and keys of each head.
 Norm per_head(Norm norm, const Attention& attention);
 
 // Gated, with hidden_act.
 Mlp gated_mlp(ConfigReader& c);
+// down(act(up x)) with hidden_act and biases.
+Mlp plain_mlp(ConfigReader& c, std::string_view default_act);
+
+// The GPT-2 family's names of the usual keys: n_embd, n_head, n_layer, n_positions, n_inner and
+// activation_function, with an MLP of four times the width where n_inner is null.
+void gpt2_keys(ConfigReader& c);
+// Files of the early families have this before their tensors' names, or not.
+inline constexpr std::string_view kTransformerPrefixes[] = {"transformer.", ""};
 
 int32_t num_layers(ConfigReader& c);
 
 Layer pre_norm(const Norm& norm, const Attention& attention, const Mlp& mlp);
+// Both sub-layers read the same norm of the layer's input, and are added together.
+Layer parallel(const Norm& norm, const Attention& attention, const Mlp& mlp);
+// The same, each with a norm of its own.
+Layer parallel_two_norms(const Norm& norm, const Attention& attention, const Mlp& mlp);
 // Norms on both sides of each sub-layer, and what their tensors are called.
 Layer sandwich(const Norm& norm, const Attention& attention, const Mlp& mlp);
 std::vector<NameRule> sandwich_names();

@@ -15,7 +15,7 @@ class RopeReader {
     Rope rope;
     rope.theta = c_.has(at("rope_theta")) ? c_.positive(at("rope_theta"))
                                           : c_.positive(keys_.theta, keys_.default_theta);
-    rope.interleaved = c_.flag("rope_interleaved", false);
+    rope.interleaved = c_.flag("rope_interleaved", keys_.interleaved);
     rope.dim = rotated(head_dim);
     rope.freq_factors = factors("rope_freq_factors", rope.dim);
     const std::string type_key = c_.has(at("rope_type")) ? at("rope_type") : at("type");
@@ -29,10 +29,10 @@ class RopeReader {
   int32_t rotated(int32_t head_dim) {
     const std::string key =
         c_.has(at("partial_rotary_factor")) ? at("partial_rotary_factor") : "partial_rotary_factor";
-    c_.positive(key, 1);
-    const double part = c_.config().number(key).value_or(1);
+    const float part = c_.positive(key, keys_.default_partial);
     // GGUF has the features themselves, of which the division may have lost a trace.
-    const int32_t dim = part <= 1 ? static_cast<int32_t>(part * head_dim + 1e-6) : 0;
+    const int32_t dim =
+        part <= 1 ? static_cast<int32_t>(part * static_cast<float>(head_dim) + 1e-3F) : 0;
     if (dim > 0 && dim % 2 == 0) return dim;
     c_.refuse(key, "a part of head_dim " + std::to_string(head_dim) + " that is even");
     return 2;

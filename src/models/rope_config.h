@@ -15,6 +15,8 @@ struct RopeKeys {
   std::string theta = "rope_theta";  // where the object has none
   float default_theta = 10000;
   int32_t default_original_max_position = 0;  // 0: max_position_embeddings
+  float default_partial = 1;                  // partial_rotary_factor
+  bool interleaved = false;
 };
 
 // For heads of `head_dim` features, of which partial_rotary_factor are rotated. An unknown type is

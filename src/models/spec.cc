@@ -15,16 +15,22 @@ std::string print_path(const Path& path) {
   return text;
 }
 
+std::string print_paths(const Residual& residual) {
+  std::string text;
+  for (const Path& path : residual.paths) {
+    if (!text.empty()) text += " + ";
+    text += std::string(path.name) + ": " + print_path(path);
+  }
+  if (!residual.in) return text;
+  return print(residual.in) + " -> (" + text + ")";
+}
+
 std::string print_layer(const Layer& layer) {
   std::ostringstream out;
   for (const Residual& residual : layer) {
-    out << "  x +";
+    out << (residual.adds_to_normed ? "  normed x +" : "  x +");
     if (residual.scale != 1) out << ' ' << residual.scale << " *";
-    std::string_view separator = " ";
-    for (const Path& path : residual.paths) {
-      out << separator << path.name << ": " << print_path(path);
-      separator = " + ";
-    }
+    out << ' ' << print_paths(residual);
     if (residual.after) out << ", then " << print(residual.after);
     out << '\n';
   }
@@ -32,8 +38,10 @@ std::string print_layer(const Layer& layer) {
 }
 
 void print_ends(const DecoderSpec& spec, std::ostream& out) {
-  out << "final norm: " << print(spec.final_norm) << '\n';
+  out << "final norm: " << (spec.final_norm ? print(spec.final_norm) : "none") << '\n';
   out << (spec.tied_head ? "head: tied to embed" : "head");
+  if (spec.embedding_size > 0) out << ", from " << spec.embedding_size;
+  if (spec.unit_head) out << ", unit rows";
   if (spec.head_bias) out << ", bias";
   if (spec.logit_softcap > 0) out << ", softcap " << spec.logit_softcap;
   if (spec.logit_factor != 1) out << ", times " << spec.logit_factor;
@@ -46,6 +54,11 @@ std::string print(const DecoderSpec& spec) {
   std::ostringstream out;
   out << "embed: " << spec.vocab_size << " tokens of " << spec.hidden_size;
   if (spec.embedding_factor != 1) out << ", times " << spec.embedding_factor;
+  if (spec.embedding_size > 0) out << ", from " << spec.embedding_size;
+  if (spec.positions.rows > 0) {
+    out << ", plus " << spec.positions.rows << " positions from row " << spec.positions.offset;
+  }
+  if (spec.embedding_norm) out << ", then " << print(spec.embedding_norm);
   out << '\n';
   for (size_t first = 0; first < spec.layers.size();) {
     const std::string layer = print_layer(spec.layers[first]);

@@ -3,6 +3,8 @@
 //   pre-norm      {{attn, in}}, {{mlp, in}}              Llama, Qwen
 //   sandwich      {{attn, in, out}}, {{mlp, in, out}}    Gemma 2 and 3
 //   parallel      {{attn, in}, {mlp, in}}                one residual, two paths
+//   shared norm   {in, {attn}, {mlp}}                    parallel, one norm for both
+//   output norm   {{attn, out}}, {{mlp, out}}            OLMo 2
 //   post-norm     {{attn}, after}, {{mlp}, after}
 #pragma once
 
@@ -27,24 +29,37 @@ struct Path {
   Norm out = {};
 };
 
-// after(x + scale * the sum of paths(x)).
+// after(x + scale * the sum of paths(in(x))).
 struct Residual {
+  Norm in = {};  // shared by the paths
   std::vector<Path> paths;
   float scale = 1;
   Norm after = {};
+  bool adds_to_normed = false;  // in(x) + ... instead of x + ...
 };
 
 using Layer = std::vector<Residual>;
 
+// A learned vector for each position, in row position + offset of a table.
+struct LearnedPositions {
+  int32_t rows = 0;  // 0: none
+  int32_t offset = 0;
+};
+
 struct DecoderSpec {
   int32_t vocab_size = 0;
   int32_t hidden_size = 0;
+  // Of the tables at both ends where it differs from hidden_size: a matrix at each end projects.
+  int32_t embedding_size = 0;  // 0: hidden_size
   int32_t max_position = 0;
   float embedding_factor = 1;
+  LearnedPositions positions;
+  Norm embedding_norm;
   std::vector<Layer> layers;
   Norm final_norm;
   bool tied_head = false;  // the head is the embedding table
   bool head_bias = false;
+  bool unit_head = false;  // the head's rows are divided by their lengths
   float logit_factor = 1;
   float logit_softcap = 0;  // 0: none
 };

@@ -1,6 +1,10 @@
 #include "models/weight_binder.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 namespace matador {
@@ -16,9 +20,13 @@ std::string print(const std::vector<int64_t>& shape) {
   return text + "]";
 }
 
-// Old exports saved what is computed from the config.
+// Old exports saved what is computed from the config: frequencies and causal masks.
 bool is_derived(std::string_view tensor) {
-  return tensor.ends_with(".rotary_emb.inv_freq") || tensor.starts_with("rope_f");
+  constexpr std::string_view kDerived[] = {".inv_freq", ".attn.bias", ".attn.masked_bias",
+                                           ".attention.bias", ".attention.masked_bias"};
+  return tensor.starts_with("rope_f") ||
+         std::any_of(std::begin(kDerived), std::end(kDerived),
+                     [&](std::string_view end) { return tensor.ends_with(end); });
 }
 
 std::string list(std::string_view what, const std::vector<std::string>& items) {
@@ -29,10 +37,43 @@ std::string list(std::string_view what, const std::vector<std::string>& items) {
   return text;
 }
 
-std::vector<float> decode(const StoredTensor& tensor, int64_t first, int64_t count) {
-  std::vector<float> all(static_cast<size_t>(tensor.shape.back()));
-  tensor.format->decode(tensor.data, all.data(), tensor.shape.back());
-  return {all.begin() + first, all.begin() + first + count};
+int64_t values_of(const StoredTensor& tensor) {
+  return std::accumulate(tensor.shape.begin(), tensor.shape.end(), int64_t{1}, std::multiplies<>());
+}
+
+// Of a vector, which some checkpoints give as [heads, head_dim].
+bool fits(const StoredTensor& tensor, const std::vector<int64_t>& shape) {
+  return tensor.shape == shape || (shape.size() == 1 && values_of(tensor) == shape.front());
+}
+
+std::vector<float> decode(const StoredTensor& tensor) {
+  std::vector<float> values(static_cast<size_t>(values_of(tensor)));
+  tensor.format->decode(tensor.data, values.data(), static_cast<int64_t>(values.size()));
+  return values;
+}
+
+// Gives `host` bytes of its own.
+template <class T>
+void own(HostWeight& host, std::vector<T> values) {
+  auto owner = std::make_shared<const std::vector<T>>(std::move(values));
+  host.data = reinterpret_cast<const std::byte*>(owner->data());
+  host.owner = std::move(owner);
+  host.mapped = false;
+}
+
+// Baichuan 2's head: rows of length 1 (below 1e-12, torch's functional.normalize divides by that).
+std::vector<float> unit_rows(const HostWeight& matrix) {
+  std::vector<float> values(static_cast<size_t>(matrix.rows * matrix.cols));
+  const int64_t row_bytes = matrix.format->bytes(matrix.cols);
+  for (int64_t row = 0; row < matrix.rows; ++row) {
+    const std::span<float> out(values.data() + row * matrix.cols, static_cast<size_t>(matrix.cols));
+    matrix.format->decode(matrix.data + row * row_bytes, out.data(), matrix.cols);
+    double squares = 0;
+    for (float value : out) squares += double{value} * value;
+    const double length = std::max(std::sqrt(squares), 1e-12);
+    for (float& value : out) value = static_cast<float>(value / length);
+  }
+  return values;
 }
 
 }  // namespace
@@ -44,7 +85,8 @@ void WeightBinder::bind(std::string_view prefix, int32_t layer, std::span<const 
                         std::span<Weight> targets) {
   CHECK(roles.size() == targets.size());
   for (size_t i = 0; i < roles.size(); ++i) {
-    Request request = locate(roles[i], candidates(prefix, layer, roles[i], roles));
+    Request request{.role = roles[i]};
+    if (roles[i].stored) request = locate(roles[i], candidates(prefix, layer, roles[i], roles));
     request.target = &targets[i];
     requests_.push_back(request);
   }
@@ -60,7 +102,10 @@ std::vector<WeightBinder::Candidate> WeightBinder::candidates(
   std::vector<Candidate> result;
   const std::string wanted = full_name(prefix, role.name);
   for (Names::Place& place : names_.places(wanted, layer)) {
-    Candidate candidate{std::move(place.tensor)};
+    const bool by_part = place.layout == Layout::by_part;
+    Candidate candidate{.tensor = std::move(place.tensor),
+                        .transposed = place.layout == Layout::transposed};
+    candidate.map.run = by_part ? role.rows / role.parts : role.rows;
     bool all_known = true;
     for (std::string_view held : place.roles) {
       const auto sibling = std::find_if(siblings.begin(), siblings.end(), [&](const Role& other) {
@@ -70,8 +115,11 @@ std::vector<WeightBinder::Candidate> WeightBinder::candidates(
         all_known = false;  // a fused tensor of which this sub-layer lacks a part
         break;
       }
-      if (held == wanted) candidate.first_row = candidate.rows;
+      if (held == wanted) {
+        candidate.map.first = by_part ? candidate.map.stride : candidate.rows;
+      }
       candidate.rows += sibling->rows;
+      candidate.map.stride += sibling->rows / sibling->parts;
     }
     if (all_known) result.push_back(std::move(candidate));
   }
@@ -79,39 +127,48 @@ std::vector<WeightBinder::Candidate> WeightBinder::candidates(
   return result;
 }
 
-WeightBinder::Request WeightBinder::locate(const Role& role,
-                                           const std::vector<Candidate>& candidates) {
-  auto shape = [&](const Candidate& candidate) -> std::vector<int64_t> {
-    if (role.kind == Role::Kind::vector) return {role.cols};
-    return {candidate.rows, role.cols};
-  };
+std::vector<int64_t> WeightBinder::Candidate::shape(const Role& role) const {
+  if (role.kind == Role::Kind::vector) return {role.cols};
+  return transposed ? std::vector<int64_t>{role.cols, rows} : std::vector<int64_t>{rows, role.cols};
+}
+
+// One that fits, else one that is there (to complain about), else the usual one.
+const WeightBinder::Candidate& WeightBinder::choose(
+    const Role& role, const std::vector<Candidate>& candidates) const {
   auto stored = [&](const Candidate& candidate) {
     return checkpoint_.find(candidate.tensor + ".weight");
   };
-  // One that fits, else one that is there (to complain about), else the usual one.
   auto chosen = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-    return stored(candidate) != nullptr && stored(candidate)->shape == shape(candidate);
+    return stored(candidate) != nullptr && fits(*stored(candidate), candidate.shape(role));
   });
   if (chosen == candidates.end()) {
     chosen = std::find_if(candidates.begin(), candidates.end(), stored);
   }
-  if (chosen == candidates.end()) chosen = candidates.begin();
-  Request request{.role = role, .first_row = chosen->first_row};
-  request.weight = use(chosen->tensor + ".weight", shape(*chosen));
+  return chosen == candidates.end() ? candidates.front() : *chosen;
+}
+
+WeightBinder::Request WeightBinder::locate(const Role& role,
+                                           const std::vector<Candidate>& candidates) {
+  const Candidate& chosen = choose(role, candidates);
+  Request request{.role = role, .map = chosen.map, .transposed = chosen.transposed};
+  request.weight = use(chosen.tensor + ".weight", chosen.shape(role), chosen.transposed);
   if (role.bias) {
-    const int64_t size = role.kind == Role::Kind::vector ? role.cols : chosen->rows;
-    request.bias = use(chosen->tensor + ".bias", {size});
+    const int64_t size = role.kind == Role::Kind::vector ? role.cols : chosen.rows;
+    request.bias = use(chosen.tensor + ".bias", {size}, false);
   }
   return request;
 }
 
-const StoredTensor* WeightBinder::use(const std::string& name, const std::vector<int64_t>& shape) {
+const StoredTensor* WeightBinder::use(const std::string& name, const std::vector<int64_t>& shape,
+                                      bool transposed) {
   const StoredTensor* tensor = checkpoint_.find(name);
   if (tensor == nullptr) {
     missing_.push_back(name + " " + print(shape));
   } else if (used_.insert(name).second) {
-    const bool whole_blocks = shape.back() % tensor->format->block_values == 0;
-    if (tensor->shape != shape || !whole_blocks) {
+    // Blocks lie along the rows of the file, and cannot be turned.
+    const int block = tensor->format->block_values;
+    const bool whole_blocks = transposed ? block == 1 : shape.back() % block == 0;
+    if (!fits(*tensor, shape) || !whole_blocks) {
       misshapen_.push_back(name + " is " + std::string(tensor->format->name) + " " +
                            print(tensor->shape) + ", expected " + print(shape));
     }
@@ -148,34 +205,77 @@ void WeightBinder::load(Backend& backend, const LoadOptions& options) const {
   }
 }
 
-HostWeight WeightBinder::host_weight(const Request& request, const LoadOptions& options) const {
+HostWeight WeightBinder::host_weight(const Request& request, const LoadOptions& options) {
   HostWeight host;
+  host.format = format_of(request);
   host.rows = request.role.rows;
   host.cols = request.role.cols;
   host.precision = options.precision;
   host.is_table = request.role.kind == Role::Kind::table;
+  const bool is_vector = request.role.kind == Role::Kind::vector;
   if (request.bias != nullptr) {
-    const bool whole = request.role.kind == Role::Kind::vector;
-    host.bias = decode(*request.bias, request.first_row, whole ? host.cols : host.rows);
+    const std::vector<float> all = decode(*request.bias);
+    if (is_vector) {
+      host.bias = all;
+    } else {
+      for (int64_t row = 0; row < host.rows; ++row) {
+        host.bias.push_back(all[static_cast<size_t>(request.map(row))]);
+      }
+    }
   }
-  if (request.role.kind == Role::Kind::vector) {
-    auto values = std::make_shared<const std::vector<float>>(decode(*request.weight, 0, host.cols));
-    host.format = find_format("f32");
-    host.data = reinterpret_cast<const std::byte*>(values->data());
-    host.owner = std::move(values);
+  if (is_vector) {
+    own(host, request.weight != nullptr ? decode(*request.weight)
+                                        : std::vector<float>(static_cast<size_t>(host.cols), 1.0F));
   } else {
-    host.format = request.weight->format;
-    host.data = request.weight->data + request.first_row * host.format->bytes(host.cols);
-    host.owner = request.weight->owner;
-    host.mapped = request.weight->mapped;
+    set_matrix(request, host);
   }
   return host;
+}
+
+// As it lies in the file where its rows lie together, else brought together.
+void WeightBinder::set_matrix(const Request& request, HostWeight& host) {
+  const StoredTensor& stored = *request.weight;
+  host.format = stored.format;
+  const int64_t row_bytes = stored.format->bytes(host.cols);
+  if (request.transposed) {
+    const int64_t size = stored.format->block_bytes;
+    std::vector<std::byte> bytes(static_cast<size_t>(host.rows * row_bytes));
+    std::byte* to = bytes.data();
+    for (int64_t row = 0; row < host.rows; ++row) {
+      const std::byte* from = stored.data + request.map(row) * size;
+      for (int64_t col = 0; col < host.cols; ++col, to += size) {
+        std::memcpy(to, from + col * stored.shape.back() * size, static_cast<size_t>(size));
+      }
+    }
+    own(host, std::move(bytes));
+  } else if (request.map.run < host.rows) {
+    std::vector<std::byte> bytes;
+    bytes.reserve(static_cast<size_t>(host.rows * row_bytes));
+    for (int64_t row = 0; row < host.rows; row += request.map.run) {
+      const std::byte* from = stored.data + request.map(row) * row_bytes;
+      bytes.insert(bytes.end(), from, from + request.map.run * row_bytes);
+    }
+    own(host, std::move(bytes));
+  } else {
+    host.data = stored.data + request.map.first * row_bytes;
+    host.owner = stored.owner;
+    host.mapped = stored.mapped;
+  }
+  if (request.role.unit_rows) {
+    own(host, unit_rows(host));
+    host.format = find_format("f32");
+  }
+}
+
+const Format* WeightBinder::format_of(const Request& request) {
+  const bool computed = request.role.kind == Role::Kind::vector || request.role.unit_rows;
+  return computed ? find_format("f32") : request.weight->format;
 }
 
 int64_t WeightBinder::num_parameters() const {
   int64_t count = 0;
   for (const Request& request : requests_) {
-    count += request.role.rows * request.role.cols;
+    if (request.weight != nullptr) count += request.role.rows * request.role.cols;
     if (request.bias != nullptr) count += request.role.rows;
   }
   return count;
@@ -184,9 +284,7 @@ int64_t WeightBinder::num_parameters() const {
 uint64_t WeightBinder::bytes() const {
   int64_t total = 0;
   for (const Request& request : requests_) {
-    const bool is_vector = request.role.kind == Role::Kind::vector;
-    const Format* format = is_vector ? find_format("f32") : request.weight->format;
-    total += format->bytes(request.role.cols) * request.role.rows;
+    total += format_of(request)->bytes(request.role.cols) * request.role.rows;
   }
   return static_cast<uint64_t>(total);
 }

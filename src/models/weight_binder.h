@@ -35,25 +35,41 @@ class WeightBinder final : public Binder {
   uint64_t bytes() const override;
 
  private:
+  // Which rows of a tensor are a role's: runs of `run` rows, `stride` apart.
+  struct RowMap {
+    int64_t first = 0;
+    int64_t run = 0;
+    int64_t stride = 0;
+
+    int64_t operator()(int64_t row) const { return first + row / run * stride + row % run; }
+  };
   struct Request {
     Role role;
-    const StoredTensor* weight = nullptr;
+    const StoredTensor* weight = nullptr;  // null for a role that is not stored
     const StoredTensor* bias = nullptr;
-    int64_t first_row = 0;  // of a tensor that holds several roles
+    RowMap map = {};
+    bool transposed = false;
     Weight* target = nullptr;
   };
-  // A place a role may be, with the rows that lie before it and in all.
+  // A place a role may be, of `rows` rows in all.
   struct Candidate {
     std::string tensor;
-    int64_t first_row = 0;
     int64_t rows = 0;
+    RowMap map = {};
+    bool transposed = false;
+
+    std::vector<int64_t> shape(const Role& role) const;
   };
 
   std::vector<Candidate> candidates(std::string_view prefix, int32_t layer, const Role& role,
                                     std::span<const Role> siblings) const;
   Request locate(const Role& role, const std::vector<Candidate>& candidates);
-  const StoredTensor* use(const std::string& name, const std::vector<int64_t>& shape);
-  HostWeight host_weight(const Request& request, const LoadOptions& options) const;
+  const Candidate& choose(const Role& role, const std::vector<Candidate>& candidates) const;
+  const StoredTensor* use(const std::string& name, const std::vector<int64_t>& shape,
+                          bool transposed);
+  static const Format* format_of(const Request& request);
+  static HostWeight host_weight(const Request& request, const LoadOptions& options);
+  static void set_matrix(const Request& request, HostWeight& host);
 
   const Checkpoint& checkpoint_;
   const Names& names_;

@@ -1,5 +1,5 @@
-// Attention: multi-head attention with grouped key-value heads (arXiv 2305.13245), rotary
-// positions, and optional per-head norms of queries and keys.
+// Attention: multi-head attention with grouped key-value heads (arXiv 2305.13245), rotary or linear
+// positions, and optional norms of queries and keys.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,10 @@ struct Attention {
   int64_t hidden = 0;  // features in and out
   Attend attend;       // heads, scale, window
   Rope rope;           // dim 0: no positions (NoPE)
-  Norm qk_norm;        // of each head, before the rotation
+  Norm qk_norm;        // of each head where it has a group, else of all heads as one row
+  bool head_norms_differ = false;  // each head has weights of its own, not one for all
+  bool norm_after_rope = false;
+  float clip = 0;  // queries, keys and values are brought into [-clip, clip]; 0: not
   bool qkv_bias = false;
   bool out_bias = false;
 };

@@ -48,6 +48,7 @@ std::string print(Act act) {
     case Act::gelu: return "gelu";
     case Act::gelu_tanh: return "gelu_tanh";
     case Act::relu: return "relu";
+    case Act::relu_squared: return "relu_squared";
   }
   return "?";
 }
@@ -56,6 +57,8 @@ std::string print(const Norm& norm) {
   std::string text = norm.kind == Norm::Kind::layer ? "layer_norm(" : "rms_norm(";
   text += print(norm.eps);
   if (norm.weight_offset != 0) text += ", weight + " + print(norm.weight_offset);
+  if (!norm.has_weight) text += ", no weight";
+  if (norm.has_bias) text += ", bias";
   if (norm.group > 0) text += ", groups of " + std::to_string(norm.group);
   return text + ")";
 }

@@ -22,7 +22,22 @@ struct Role {
   int64_t rows = 0;
   int64_t cols = 0;
   bool bias = false;
+  // The rows come in this many equal parts, one a kv head, which a tensor of several roles may
+  // interleave.
+  int32_t parts = 1;
+  bool stored = true;      // false: not in the checkpoint, a vector of ones
+  bool unit_rows = false;  // each row is divided by its length when it is loaded
 };
+
+// The weight of a norm over `width` features.
+inline Role norm_role(std::string_view name, const Norm& norm, int64_t width) {
+  return {.name = name,
+          .kind = Role::Kind::vector,
+          .rows = 1,
+          .cols = width,
+          .bias = norm.has_bias,
+          .stored = norm.has_weight};
+}
 
 // What a sub-layer is given when it is applied.
 struct Slot {

@@ -27,6 +27,8 @@ std::vector<NameRule> huggingface_rules() {
 std::vector<NameRule> gguf_rules() {
   return {
       {{"embed"}, "token_embd"},
+      {{"positions"}, "position_embd"},
+      {{"embedding_norm"}, "token_embd_norm"},
       {{"final_norm"}, "output_norm"},
       {{"head"}, "output"},
       {{"attn.in_norm"}, "blk.{}.attn_norm"},
@@ -64,6 +66,18 @@ std::string with_layer(const std::string& tensor, int32_t layer) {
 
 }  // namespace
 
+std::vector<NameRule> with_prefixes(std::span<const std::string_view> prefixes,
+                                    std::span<const NameRule> rules) {
+  std::vector<NameRule> result;
+  for (std::string_view prefix : prefixes) {
+    for (NameRule rule : rules) {
+      rule.tensor.insert(0, prefix);
+      result.push_back(std::move(rule));
+    }
+  }
+  return result;
+}
+
 Names::Names(NameStyle style, const std::vector<NameRule>& differences) {
   if (style == NameStyle::gguf) {
     rules_ = gguf_rules();
@@ -81,7 +95,8 @@ Names::Names(NameStyle style, const std::vector<NameRule>& differences) {
 std::vector<Names::Place> Names::places(std::string_view role, int32_t layer) const {
   std::vector<Place> result;
   for (const NameRule& rule : rules_) {
-    if (holds(rule, role)) result.push_back({with_layer(rule.tensor, layer), rule.roles});
+    if (holds(rule, role))
+      result.push_back({with_layer(rule.tensor, layer), rule.roles, rule.layout});
   }
   return result;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,12 +14,24 @@
 
 namespace matador {
 
-// A tensor (without ".weight" or ".bias") that holds these roles, one after another in its rows.
-// "{}" stands for the layer's number.
+// How a tensor holds its roles.
+enum class Layout : uint8_t {
+  stacked,     // rows of one after those of another
+  by_part,     // the first part of each, the second part of each... (Role::parts)
+  transposed,  // [in, out]: columns of one after those of another
+};
+
+// A tensor (without ".weight" or ".bias") that holds these roles. "{}" stands for the layer's
+// number.
 struct NameRule {
   std::vector<std::string_view> roles;
   std::string tensor;
+  Layout layout = Layout::stacked;
 };
+
+// The rules, their tensors under any of these prefixes.
+std::vector<NameRule> with_prefixes(std::span<const std::string_view> prefixes,
+                                    std::span<const NameRule> rules);
 
 class Names {
  public:
@@ -28,7 +41,8 @@ class Names {
 
   struct Place {
     std::string tensor;                   // the layer's number filled in
-    std::vector<std::string_view> roles;  // what its rows hold, in order
+    std::vector<std::string_view> roles;  // what it holds, in order
+    Layout layout = Layout::stacked;
   };
   // Where the role may be, the most likely first. The roles of the ends ("embed", "final_norm",
   // "head") have no layer.

@@ -17,6 +17,7 @@ struct Shape {
   KvType type = KvType::f32;
   int32_t window = 0;
   float softcap = 0;
+  float alibi_max = 0, alibi_scale = 1;
 };
 
 // One layer's cache on one backend.
@@ -49,7 +50,9 @@ class Layer {
                         .head_dim = shape_.head_dim,
                         .scale = 1 / std::sqrt(static_cast<float>(shape_.head_dim)),
                         .softcap = shape_.softcap,
-                        .window = shape_.window};
+                        .window = shape_.window,
+                        .alibi_max = shape_.alibi_max,
+                        .alibi_scale = shape_.alibi_scale};
     backend_.plan(batch);
     return testing::run(backend_, [&](Ops& ops) {
       ops.store_kv(kv_, view(k, tokens), view(v, tokens), batch);
@@ -123,9 +126,19 @@ TEST_P(Attention, SeesOnlyItsWindow) {
 
 TEST_P(Attention, CapsScores) { expect_agreement({.softcap = 2}, {{0, 40}}); }
 
+TEST_P(Attention, BiasesScoresByDistance) {
+  for (int32_t heads : {4, 6, 7}) {
+    SCOPED_TRACE(heads);
+    expect_agreement({.heads = heads, .kv_heads = 1, .head_dim = 16, .alibi_max = 8}, {{0, 600}});
+  }
+  expect_agreement({.window = 9, .alibi_max = 4, .alibi_scale = 0.25F}, {{0, 40}});
+}
+
 TEST_P(Attention, GivesATokenTheSameBitsHoweverItsPromptIsCut) {
   for (int32_t window : {0, 100}) {
-    const Shape shape{.heads = 6, .kv_heads = 2, .head_dim = 32, .window = window};
+    const float alibi_max = window > 0 ? 8 : 0;
+    const Shape shape{
+        .heads = 6, .kv_heads = 2, .head_dim = 32, .window = window, .alibi_max = alibi_max};
     constexpr int32_t kTokens = 1200;
     const TestBatch whole({{0, kTokens}}, shape.block_size);
     Layer once(*backend_, shape, whole.num_blocks());

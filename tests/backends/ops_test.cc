@@ -60,6 +60,17 @@ TEST_P(Operations, EmbedReadsTablesAtOddAddresses) {
   }
 }
 
+TEST_P(Operations, EmbedPositionsReadsRowsBeyondAnOffset) {
+  const TestBatch batch({{0, 5}, {3, 1}}, 16);
+  for (int32_t offset : {0, 2}) {
+    HostWeight table = make_weight(*find_format("f16"), 9, 23, 1, Precision::exact);
+    table.is_table = true;
+    expect_agreement([&](Ops& ops, auto load) {
+      return ops.embed_positions(load(table), batch.batch(), offset);
+    });
+  }
+}
+
 TEST_P(Operations, NormsOfEveryKindAndGroup) {
   for (Norm::Kind kind : {Norm::Kind::rms, Norm::Kind::layer}) {
     for (int32_t group : {0, 17, 34}) {
@@ -95,11 +106,12 @@ TEST_P(Operations, ElementwiseOnSlicesOfColumns) {
   const Tensor b = view(y, 7).columns(0, 37);
   expect_agreement([&](Ops& ops, auto) { return ops.add(a, b, -0.75F); });
   expect_agreement([&](Ops& ops, auto) { return ops.multiply(a, b); });
-  for (Act act : {Act::silu, Act::gelu, Act::gelu_tanh, Act::relu}) {
+  for (Act act : {Act::silu, Act::gelu, Act::gelu_tanh, Act::relu, Act::relu_squared}) {
     SCOPED_TRACE(static_cast<int>(act));
     expect_agreement([&](Ops& ops, auto) { return ops.activate(a, act); });
     expect_agreement([&](Ops& ops, auto) { return ops.gated(a, b, act); });
   }
+  expect_agreement([&](Ops& ops, auto) { return ops.clamp(a, 0.25F); });
   const std::vector<int32_t> rows = {6, 0, 3};
   expect_agreement([&](Ops& ops, auto) { return ops.take(a, rows); });
   expect_agreement([&](Ops& ops, auto) { return ops.scale_logits(a, 0.5F, 0); });
@@ -108,7 +120,7 @@ TEST_P(Operations, ElementwiseOnSlicesOfColumns) {
 
 TEST_P(Operations, ActivationsOfLargeInputsAreFinite) {
   std::vector<float> x = {-1e4F, -200, -89, -88, -20, -1e-3F, 0, 1e-30F, 20, 88, 89, 200, 1e4F};
-  for (Act act : {Act::silu, Act::gelu, Act::gelu_tanh, Act::relu}) {
+  for (Act act : {Act::silu, Act::gelu, Act::gelu_tanh, Act::relu, Act::relu_squared}) {
     const auto actual = run(*backend_, [&](Ops& ops) { return ops.activate(view(x, 1), act); });
     const auto expected = run(*reference_, [&](Ops& ops) { return ops.activate(view(x, 1), act); });
     for (size_t i = 0; i < x.size(); ++i) {

@@ -21,6 +21,10 @@ class UploadingOps final : public Ops {
     plan(batch);
     return made(ops_.embed(table, batch, scale));
   }
+  Tensor embed_positions(const Weight& table, const Batch& batch, int32_t offset) override {
+    plan(batch);
+    return made(ops_.embed_positions(table, batch, offset));
+  }
   Tensor linear(const Tensor& x, const Weight& w) override { return made(ops_.linear(up(x), w)); }
   Tensor norm(const Tensor& x, const Norm& norm, const Weight& w) override {
     return made(ops_.norm(up(x), norm, w));
@@ -31,6 +35,7 @@ class UploadingOps final : public Ops {
   Tensor multiply(const Tensor& x, const Tensor& y) override {
     return made(ops_.multiply(up(x), up(y)));
   }
+  Tensor clamp(const Tensor& x, float limit) override { return made(ops_.clamp(up(x), limit)); }
   Tensor activate(const Tensor& x, Act act) override { return made(ops_.activate(up(x), act)); }
   void rope(Tensor& heads, int32_t head_dim, const Rope& rope, const Batch& batch) override {
     plan(batch);

@@ -186,6 +186,36 @@ TEST(Loading, AFusedTensorOfTheWrongSizeIsReportedOnce) {
                                        "model.layers.0.self_attn.qkv_proj.weight"));
 }
 
+TEST(Loading, AKeyIsNamedAsTheConfigSpellsIt) {
+  EXPECT_THAT(load(Changed("gpt2").with("n_embd", int64_t{-1})),
+              HasSubstr("n_embd is -1, expected a positive integer"));
+  EXPECT_THAT(load(Changed("falcon-7b").with("num_hidden_layers", std::string("two"))),
+              HasSubstr("num_hidden_layers is \"two\""));
+  EXPECT_THAT(load(Changed("gptj").with("rotary_dim", int64_t{9})),
+              HasSubstr("rotary_dim is 9, expected an even number up to head_dim 8"));
+}
+
+TEST(Loading, ATransposedTensorOfTheWrongShapeIsNamed) {
+  Changed changed("gpt2");
+  std::vector<int64_t>& shape = changed.tensor("h.1.attn.c_attn.weight").shape;
+  std::swap(shape[0], shape[1]);
+  EXPECT_THAT(load(changed), HasSubstr("h.1.attn.c_attn.weight is f16 [96, 32], "
+                                       "expected [32, 96]"));
+}
+
+TEST(Loading, AMissingTensorIsNamedAsTheFirstSpellingHasIt) {
+  Changed changed("opt");
+  changed.remove("model.decoder.embed_positions.weight");
+  EXPECT_THAT(load(changed), HasSubstr("1 missing: model.decoder.embed_positions.weight [66, 32]"));
+}
+
+TEST(Loading, PartsOfABlockThatThisBuildHasNotAreRefused) {
+  EXPECT_THAT(load(Changed("gpt2").with("add_cross_attention", true)),
+              HasSubstr("add_cross_attention is true, expected false"));
+  EXPECT_THAT(load(Changed("mpt").with("logit_scale", std::string("inv_sqrt_d_model"))),
+              HasSubstr("logit_scale is \"inv_sqrt_d_model\", expected none"));
+}
+
 TEST(Loading, ATiedHeadMayBeStoredAsWell) {
   EXPECT_EQ(load(Changed("llama").with("tie_word_embeddings", true)), "loaded");
   EXPECT_THAT(load(Changed("llama-tied").with("tie_word_embeddings", false)),

@@ -29,7 +29,12 @@ class Attention {
  public:
   Attention(const MatmulContext& context, const Tensor& q, const KvLayer& kv, const Attend& attend,
             const Batch& batch, const Tensor& out)
-      : context_(context), q_(q), kv_(kv), attend_(attend), batch_(batch), out_(out) {}
+      : context_(context), q_(q), kv_(kv), attend_(attend), batch_(batch), out_(out) {
+    if (attend.alibi_max == 0) return;
+    for (int32_t head = 0; head < attend.num_heads; ++head) {
+      slopes_.push_back(alibi_slope(attend, head));
+    }
+  }
 
   void run() {
     cut();
@@ -152,6 +157,7 @@ class Attention {
             .first_position = batch_.positions[static_cast<size_t>(piece.first_token)],
             .span_begin = piece.span_begin,
             .span_end = piece.span_end,
+            .slopes = slopes_.empty() ? nullptr : slopes_.data() + int64_t{head} * group(),
             .highest = result.highest,
             .total = result.total,
             .out = result.out};
@@ -194,6 +200,7 @@ class Attention {
   const Attend& attend_;
   const Batch& batch_;
   const Tensor& out_;
+  std::vector<float> slopes_;  // of ALiBi, one a head; empty: none
   std::vector<Piece> pieces_;
   std::vector<std::pair<const Piece*, int32_t>> owners_;  // of each span: its piece and its place
   float* scratch_ = nullptr;                              // scratch_floats() a thread

@@ -23,6 +23,14 @@ Tensor CpuOps::embed(const Weight& table, const Batch& batch, float scale) {
   return y;
 }
 
+Tensor CpuOps::embed_positions(const Weight& table, const Batch& batch, int32_t offset) {
+  Tensor y = make(batch.num_tokens(), table.cols);
+  for_rows(y.rows, y.cols, [&](int64_t row) {
+    decode_rows(table, batch.positions[static_cast<size_t>(row)] + offset, 1, y.row<float>(row));
+  });
+  return y;
+}
+
 Tensor CpuOps::linear(const Tensor& x, const Weight& w) {
   Tensor y = make(x.rows, w.rows);
   const Weight* weight = &w;
@@ -91,6 +99,14 @@ Tensor CpuOps::activate(const Tensor& x, Act act) {
   Tensor y = make(x.rows, x.cols);
   for_rows(x.rows, x.cols, [&](int64_t row) {
     kernels_.activate(x.row<const float>(row), act, y.row<float>(row), x.cols);
+  });
+  return y;
+}
+
+Tensor CpuOps::clamp(const Tensor& x, float limit) {
+  Tensor y = make(x.rows, x.cols);
+  for_rows(x.rows, x.cols, [&](int64_t row) {
+    kernels_.clamp(x.row<const float>(row), limit, y.row<float>(row), x.cols);
   });
   return y;
 }

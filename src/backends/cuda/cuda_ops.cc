@@ -35,6 +35,13 @@ Tensor CudaOps::embed(const Weight& table, const Batch& batch, float scale) {
   return y;
 }
 
+Tensor CudaOps::embed_positions(const Weight& table, const Batch& batch, int32_t offset) {
+  const DType dtype = table.precision == Precision::exact ? DType::f32 : DType::bf16;
+  const Tensor y = make(batch.num_tokens(), table.cols, dtype);
+  if (launch_) cuda::embed_positions(table, batch_.arrays(), offset, y, stream_);
+  return y;
+}
+
 Tensor CudaOps::norm(const Tensor& x, const Norm& norm, const Weight& w) {
   const Tensor y = make(x.rows, x.cols, x.dtype);
   if (launch_) cuda::norm(x, norm, w, y, stream_);
@@ -56,6 +63,12 @@ Tensor CudaOps::multiply(const Tensor& x, const Tensor& y) {
 Tensor CudaOps::activate(const Tensor& x, Act act) {
   const Tensor y = make(x.rows, x.cols, x.dtype);
   if (launch_) cuda::activate(x, act, y, stream_);
+  return y;
+}
+
+Tensor CudaOps::clamp(const Tensor& x, float limit) {
+  const Tensor y = make(x.rows, x.cols, x.dtype);
+  if (launch_) cuda::clamp(x, limit, y, stream_);
   return y;
 }
 

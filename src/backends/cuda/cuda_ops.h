@@ -37,11 +37,13 @@ class CudaOps final : public Ops {
   bool take_partials_moved() { return std::exchange(partials_moved_, false); }
 
   Tensor embed(const Weight& table, const Batch& batch, float scale) override;
+  Tensor embed_positions(const Weight& table, const Batch& batch, int32_t offset) override;
   Tensor linear(const Tensor& x, const Weight& w) override;
   Tensor norm(const Tensor& x, const Norm& norm, const Weight& w) override;
   Tensor add(const Tensor& x, const Tensor& y, float scale) override;
   Tensor multiply(const Tensor& x, const Tensor& y) override;
   Tensor activate(const Tensor& x, Act act) override;
+  Tensor clamp(const Tensor& x, float limit) override;
   void rope(Tensor& heads, int32_t head_dim, const Rope& rope, const Batch& batch) override;
   void store_kv(const KvLayer& kv, const Tensor& k, const Tensor& v, const Batch& batch) override;
   Tensor attend(const Tensor& q, const KvLayer& kv, const Attend& attend,

@@ -36,6 +36,7 @@ inline float apply_act(float x, Act act) {
       return 0.5F * x * (1 + std::tanh(inner));
     }
     case Act::relu: return std::max(x, 0.0F);
+    case Act::relu_squared: return std::max(x, 0.0F) * std::max(x, 0.0F);
   }
   return x;
 }

@@ -70,6 +70,8 @@ void attend_head(const Context& context, const Attend& attend, int32_t position,
     for (size_t i = 0; i < k.size(); ++i) score += double{q[i]} * k[i];
     score *= attend.scale;
     if (attend.softcap > 0) score = attend.softcap * std::tanh(score / attend.softcap);
+    if (attend.alibi_max > 0)
+      score += alibi_slope(attend, head) * static_cast<double>(p - position);
     scores.push_back(score);
   }
   const double highest = *std::max_element(scores.begin(), scores.end());
@@ -97,6 +99,15 @@ Tensor ReferenceOps::embed(const Weight& table, const Batch& batch, float scale)
   for (int32_t t = 0; t < batch.num_tokens(); ++t) {
     const std::vector<float> values = decoded_row(table, batch.token_ids[static_cast<size_t>(t)]);
     for (size_t i = 0; i < values.size(); ++i) y.row<float>(t)[i] = scale * values[i];
+  }
+  return y;
+}
+
+Tensor ReferenceOps::embed_positions(const Weight& table, const Batch& batch, int32_t offset) {
+  Tensor y = make(batch.num_tokens(), table.cols);
+  for (int32_t t = 0; t < batch.num_tokens(); ++t) {
+    const int32_t row = batch.positions[static_cast<size_t>(t)] + offset;
+    std::ranges::copy(decoded_row(table, row), y.row<float>(t));
   }
   return y;
 }
@@ -156,6 +167,16 @@ Tensor ReferenceOps::activate(const Tensor& x, Act act) {
   Tensor y = make(x.rows, x.cols);
   for (int64_t t = 0; t < x.rows; ++t) {
     for (int64_t i = 0; i < x.cols; ++i) y.row<float>(t)[i] = apply_act(x.row<float>(t)[i], act);
+  }
+  return y;
+}
+
+Tensor ReferenceOps::clamp(const Tensor& x, float limit) {
+  Tensor y = make(x.rows, x.cols);
+  for (int64_t t = 0; t < x.rows; ++t) {
+    for (int64_t i = 0; i < x.cols; ++i) {
+      y.row<float>(t)[i] = std::clamp(x.row<float>(t)[i], -limit, limit);
+    }
   }
   return y;
 }

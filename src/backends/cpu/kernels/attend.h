@@ -17,6 +17,8 @@ struct AttendKernel {
   using F = typename V::F;
   using M = Math<V>;
 
+  static constexpr float kLanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
   // A group of slots: where it lies and which keys it holds.
   struct Group {
     const T* keys;
@@ -167,6 +169,11 @@ struct AttendKernel {
       F x = V::load(scores + g * 16);
       if (job.softcap > 0) {
         x = V::mul(M::tanh(V::div(x, V::set(job.softcap))), V::set(job.softcap));
+      }
+      if (job.slopes != nullptr) {
+        const F distance =
+            V::add(V::load(kLanes), V::set(static_cast<float>(group.position - last)));
+        x = V::fma(distance, V::set(job.slopes[row % job.heads]), x);
       }
       int32_t begin = first - group.position;
       int32_t end = last - group.position + 1;

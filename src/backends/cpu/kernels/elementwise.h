@@ -53,7 +53,14 @@ struct Elementwise {
       case Act::gelu: return activate_as<Act::gelu>(x, out, count);
       case Act::gelu_tanh: return activate_as<Act::gelu_tanh>(x, out, count);
       case Act::relu: return activate_as<Act::relu>(x, out, count);
+      case Act::relu_squared: return activate_as<Act::relu_squared>(x, out, count);
     }
+  }
+
+  static void clamp(const float* x, float limit, float* out, int64_t count) {
+    sweep(count, [&](int64_t i, int n) {
+      store(out + i, V::min(V::max(load(x + i, n), V::set(-limit)), V::set(limit)), n);
+    });
   }
 
   template <Act kAct>
@@ -68,6 +75,7 @@ struct Elementwise {
       case Act::gelu: return gated_as<Act::gelu>(gate, up, out, count);
       case Act::gelu_tanh: return gated_as<Act::gelu_tanh>(gate, up, out, count);
       case Act::relu: return gated_as<Act::relu>(gate, up, out, count);
+      case Act::relu_squared: return gated_as<Act::relu_squared>(gate, up, out, count);
     }
   }
 

@@ -94,6 +94,7 @@ struct AttendJob {
   int32_t first_position = 0;  // of the first token
   int32_t span_begin = 0, span_end = 0;
   const float* q = nullptr;       // [rows, head_dim], scaled
+  const float* slopes = nullptr;  // [heads], of ALiBi; null: none
   float* scores = nullptr;        // scratch [rows, kTileKeys]
   float* highest = nullptr;       // [rows]: results, for each row
   float* total = nullptr;         // [rows]
@@ -115,6 +116,7 @@ struct Kernels {
   void (*add)(const float* x, const float* y, float scale, float* out, int64_t count);
   void (*multiply)(const float* x, const float* y, float* out, int64_t count);
   void (*activate)(const float* x, Act act, float* out, int64_t count);
+  void (*clamp)(const float* x, float limit, float* out, int64_t count);
   void (*gated)(const float* gate, const float* up, Act act, float* out, int64_t count);
   void (*scale_logits)(const float* x, float factor, float softcap, float* out, int64_t count);
   // One group. weight and bias may be null.

@@ -16,6 +16,7 @@ constexpr Kernels make_kernels() {
       .add = Elementwise<V>::add,
       .multiply = Elementwise<V>::multiply,
       .activate = Elementwise<V>::activate,
+      .clamp = Elementwise<V>::clamp,
       .gated = Elementwise<V>::gated,
       .scale_logits = Elementwise<V>::scale_logits,
       .norm = Elementwise<V>::norm,

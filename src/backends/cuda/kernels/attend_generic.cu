@@ -30,6 +30,7 @@ __global__ void attend_generic_kernel(View<const T> q, KvView<const K> kv, Atten
                    ? load(q.row(token) + int64_t{head} * attend.head_dim + feature)
                    : 0;
   }
+  const float slope = attend.alibi_max > 0 ? alibi_slope(attend, head) : 0;
   float highest = -INFINITY, total = 0;
   for (int p = attend.window > 0 ? max(0, position - attend.window + 1) : 0; p <= position; ++p) {
     const K* key = kv.key(table[p / kv.block_size], kv_head, p % kv.block_size);
@@ -39,6 +40,7 @@ __global__ void attend_generic_kernel(View<const T> q, KvView<const K> kv, Atten
     }
     score = warp_sum(score) * attend.scale;
     if (attend.softcap > 0) score = attend.softcap * tanhf(score / attend.softcap);
+    score += slope * static_cast<float>(p - position);
     const float before = highest;
     highest = fmaxf(highest, score);
     const float shrink = expf(before - highest), share = expf(score - highest);

@@ -56,6 +56,13 @@ struct Multiply {
   __device__ float operator()(int64_t, float x, float y) const { return x * y; }
 };
 
+struct Clamp {
+  float limit;
+  __device__ float operator()(int64_t, float x, float) const {
+    return fminf(fmaxf(x, -limit), limit);
+  }
+};
+
 struct First {
   __device__ float operator()(int64_t, float x, float) const { return x; }
 };
@@ -80,6 +87,7 @@ __device__ float apply(float x) {
   if constexpr (kAct == Act::gelu_tanh) {
     return 0.5F * x * (1 + tanhf(0.79788456080286536F * (x + 0.044715F * x * x * x)));
   }
+  if constexpr (kAct == Act::relu_squared) return fmaxf(x, 0) * fmaxf(x, 0);
   return fmaxf(x, 0);
 }
 
@@ -102,6 +110,7 @@ void map_act(Act act, const Tensor& a, const Tensor& b, const Tensor& y, cudaStr
     case Act::gelu: return map(F<Act::gelu>{}, a, b, y, stream);
     case Act::gelu_tanh: return map(F<Act::gelu_tanh>{}, a, b, y, stream);
     case Act::relu: return map(F<Act::relu>{}, a, b, y, stream);
+    case Act::relu_squared: return map(F<Act::relu_squared>{}, a, b, y, stream);
   }
 }
 
@@ -117,6 +126,10 @@ void multiply(const Tensor& x, const Tensor& y, const Tensor& product, cudaStrea
 
 void activate(const Tensor& x, Act act, const Tensor& y, cudaStream_t stream) {
   map_act<Activate>(act, x, x, y, stream);
+}
+
+void clamp(const Tensor& x, float limit, const Tensor& y, cudaStream_t stream) {
+  map(Clamp{limit}, x, x, y, stream);
 }
 
 void gated(const Tensor& gate, const Tensor& up, Act act, const Tensor& y, cudaStream_t stream) {

@@ -51,6 +51,8 @@ struct RopeAngles {
 
 void embed(const Weight& table, const BatchArrays& batch, float scale, const Tensor& y,
            cudaStream_t stream);
+void embed_positions(const Weight& table, const BatchArrays& batch, int32_t offset, const Tensor& y,
+                     cudaStream_t stream);
 void norm(const Tensor& x, const Norm& norm, const Weight& w, const Tensor& y, cudaStream_t stream);
 // sum = x + y; normed = norm(sum). Rows of one group only.
 void add_norm(const Tensor& x, const Tensor& y, const Norm& norm, const Weight& w,
@@ -58,6 +60,7 @@ void add_norm(const Tensor& x, const Tensor& y, const Norm& norm, const Weight& 
 void add(const Tensor& x, const Tensor& y, float scale, const Tensor& sum, cudaStream_t stream);
 void multiply(const Tensor& x, const Tensor& y, const Tensor& product, cudaStream_t stream);
 void activate(const Tensor& x, Act act, const Tensor& y, cudaStream_t stream);
+void clamp(const Tensor& x, float limit, const Tensor& y, cudaStream_t stream);
 void gated(const Tensor& gate, const Tensor& up, Act act, const Tensor& y, cudaStream_t stream);
 void scale_logits(const Tensor& x, float factor, float softcap, const Tensor& y,
                   cudaStream_t stream);

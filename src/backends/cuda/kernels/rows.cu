@@ -8,9 +8,9 @@ namespace {
 constexpr int kThreads = 128;
 
 template <class F, class Y>
-__global__ void embed_kernel(const typename F::Block* table, int64_t row_blocks,
-                             const int32_t* token_ids, float scale, View<Y> y) {
-  const auto* row = table + int64_t{token_ids[blockIdx.x]} * row_blocks;
+__global__ void embed_kernel(const typename F::Block* table, int64_t row_blocks, const int32_t* ids,
+                             int32_t offset, float scale, View<Y> y) {
+  const auto* row = table + (int64_t{ids[blockIdx.x]} + offset) * row_blocks;
   for (int64_t i = threadIdx.x; i < row_blocks; i += kThreads) {
     float values[F::values];
     F::decode(row[i], values);
@@ -36,19 +36,30 @@ __global__ void take_kernel(View<const X> x, const int32_t* rows, int64_t cols, 
   for (int64_t i = threadIdx.x; i < cols; i += kThreads) y.row(blockIdx.x)[i] = from[i];
 }
 
-}  // namespace
-
-void embed(const Weight& table, const BatchArrays& batch, float scale, const Tensor& y,
-           cudaStream_t stream) {
+// y = scale * the rows ids + offset of the table.
+void lookup(const Weight& table, const int32_t* ids, int32_t offset, float scale, const Tensor& y,
+            cudaStream_t stream) {
   if (y.rows == 0) return;
   with_format(*table.format, [&]<class F>() {
     with_type(y.dtype, [&]<class Y>() {
       embed_kernel<F><<<static_cast<unsigned>(y.rows), kThreads, 0, stream>>>(
-          reinterpret_cast<const typename F::Block*>(table.data), table.cols / F::values,
-          batch.token_ids, scale, view<Y>(y));
+          reinterpret_cast<const typename F::Block*>(table.data), table.cols / F::values, ids,
+          offset, scale, view<Y>(y));
     });
   });
   check_launch("embed_kernel");
+}
+
+}  // namespace
+
+void embed(const Weight& table, const BatchArrays& batch, float scale, const Tensor& y,
+           cudaStream_t stream) {
+  lookup(table, batch.token_ids, 0, scale, y, stream);
+}
+
+void embed_positions(const Weight& table, const BatchArrays& batch, int32_t offset, const Tensor& y,
+                     cudaStream_t stream) {
+  lookup(table, batch.positions, offset, 1, y, stream);
 }
 
 void take(const Tensor& x, const int32_t* rows, const Tensor& y, cudaStream_t stream) {

@@ -127,6 +127,128 @@ DENSE = {
         "bfloat16",
         falcon(alibi=True, bias=True, multi_query=False, parallel_attn=False),
     ),
+    "phi": ("bfloat16", usual("PhiForCausalLM", "phi", num_key_value_heads=4)),
+    "phi-qk-norm": (
+        "float16",
+        usual("PhiForCausalLM", "phi", qk_layernorm=True, partial_rotary_factor=0.25),
+    ),
+    "persimmon": (
+        "bfloat16",
+        usual(
+            "PersimmonForCausalLM",
+            "persimmon",
+            num_key_value_heads=None,
+            hidden_act="relu2",
+            rope_theta=25000.0,
+        ),
+    ),
+    "stablelm": ("bfloat16", usual("StableLmForCausalLM", "stablelm", use_qkv_bias=True)),
+    "stablelm-12b": (
+        "bfloat16",
+        usual(
+            "StableLmForCausalLM",
+            "stablelm",
+            qk_layernorm=True,
+            use_parallel_residual=True,
+            partial_rotary_factor=0.5,
+        ),
+    ),
+    "starcoder2": (
+        "bfloat16",
+        usual("Starcoder2ForCausalLM", "starcoder2", sliding_window=8, rope_theta=100000.0),
+    ),
+    "cohere": ("float16", usual("CohereForCausalLM", "cohere", logit_scale=0.25)),
+    "cohere-qk-norm": (
+        "bfloat16",
+        usual("CohereForCausalLM", "cohere", use_qk_norm=True, attention_bias=True),
+    ),
+    "cohere2": (
+        "bfloat16",
+        usual(
+            "Cohere2ForCausalLM",
+            "cohere2",
+            head_dim=12,
+            sliding_window=8,
+            sliding_window_pattern=2,
+            rope_theta=50000.0,
+        ),
+    ),
+    "olmo": ("bfloat16", usual("OlmoForCausalLM", "olmo", clip_qkv=1.0)),
+    "olmo-unclipped": (
+        "bfloat16",
+        usual("OlmoForCausalLM", "olmo", clip_qkv=None, rope_theta=500000.0),
+    ),
+    "olmo2": ("bfloat16", usual("Olmo2ForCausalLM", "olmo2", rope_theta=500000.0)),
+    "olmo3": (
+        "bfloat16",
+        usual(
+            "Olmo3ForCausalLM",
+            "olmo3",
+            num_hidden_layers=4,
+            sliding_window=8,
+            rope_theta=500000.0,
+            rope_scaling={
+                "rope_type": "yarn",
+                "factor": 4.0,
+                "original_max_position_embeddings": 32,
+                "attention_factor": 1.2,
+                "beta_fast": 32.0,
+                "beta_slow": 1.0,
+            },
+        ),
+    ),
+    "exaone4": (
+        "bfloat16",
+        usual(
+            "Exaone4ForCausalLM",
+            "exaone4",
+            num_hidden_layers=3,
+            sliding_window=8,
+            sliding_window_pattern="LLG",
+            layer_types=["sliding_attention", "sliding_attention", "full_attention"],
+            rope_theta=1000000.0,
+        ),
+    ),
+    "exaone4-full": (
+        "bfloat16",
+        usual("Exaone4ForCausalLM", "exaone4", sliding_window=None, layer_types=["full_attention"] * 2),
+    ),
+    "nemotron": (
+        "bfloat16",
+        usual("NemotronForCausalLM", "nemotron", head_dim=12, rope_theta=10000.0),
+    ),
+    "glm": ("bfloat16", usual("GlmForCausalLM", "glm", head_dim=16)),
+    "glm4": (
+        "bfloat16",
+        usual("Glm4ForCausalLM", "glm4", head_dim=16, attention_bias=False, rope_theta=500.0),
+    ),
+    "granite": (
+        "bfloat16",
+        usual(
+            "GraniteForCausalLM",
+            "granite",
+            attention_multiplier=0.5,
+            embedding_multiplier=3.0,
+            residual_multiplier=0.4,
+            logits_scaling=2.0,
+            attention_bias=True,
+            tie_word_embeddings=True,
+        ),
+    ),
+    "ernie4-5": ("bfloat16", usual("Ernie4_5ForCausalLM", "ernie4_5", head_dim=16, use_bias=True)),
+    "hunyuan": (
+        "bfloat16",
+        usual(
+            "HunYuanDenseV1ForCausalLM",
+            "hunyuan_v1_dense",
+            head_dim=16,
+            rope_scaling={"type": "dynamic", "alpha": 50.0, "factor": 1.0},
+        ),
+    ),
+    "seed-oss": (
+        "bfloat16",
+        usual("SeedOssForCausalLM", "seed_oss", head_dim=16, attention_out_bias=True),
+    ),
     "mpt": ("bfloat16", mpt(attn_config={"alibi": True, "clip_qkv": 1.0})),
     "mpt-6-heads": (
         "bfloat16",

@@ -128,6 +128,16 @@ std::vector<NameRule> sandwich_names() {
           {{"mlp.out_norm"}, "model.layers.{}.post_feedforward_layernorm"}};
 }
 
+Layer output_norm(const Norm& norm, const Attention& attention, const Mlp& mlp) {
+  return {{.paths = {{.name = "attn", .op = attention, .out = norm}}},
+          {.paths = {{.name = "mlp", .op = mlp, .out = norm}}}};
+}
+
+std::vector<NameRule> output_norm_names() {
+  return {{{"attn.out_norm"}, "model.layers.{}.post_attention_layernorm"},
+          {{"mlp.out_norm"}, "model.layers.{}.post_feedforward_layernorm"}};
+}
+
 std::vector<bool> sliding_layers(ConfigReader& c, const std::function<bool(int32_t)>& otherwise) {
   const int32_t layers = num_layers(c);
   std::vector<bool> sliding;

@@ -57,6 +57,10 @@ Layer parallel_two_norms(const Norm& norm, const Attention& attention, const Mlp
 Layer sandwich(const Norm& norm, const Attention& attention, const Mlp& mlp);
 std::vector<NameRule> sandwich_names();
 
+// Norms of the sub-layers' outputs alone, and what their tensors are called.
+Layer output_norm(const Norm& norm, const Attention& attention, const Mlp& mlp);
+std::vector<NameRule> output_norm_names();
+
 // Whether each layer slides: by the config's layer_types ("sliding_attention", "full_attention";
 // others are recorded as problems), or what `otherwise` says about it.
 std::vector<bool> sliding_layers(ConfigReader& c, const std::function<bool(int32_t)>& otherwise);

@@ -128,15 +128,21 @@ std::vector<WeightBinder::Candidate> WeightBinder::candidates(
 }
 
 std::vector<int64_t> WeightBinder::Candidate::shape(const Role& role) const {
-  if (role.kind == Role::Kind::vector) return {role.cols};
+  if (role.kind == Role::Kind::vector) return {is_split() ? role.cols / role.parts : role.cols};
   return transposed ? std::vector<int64_t>{role.cols, rows} : std::vector<int64_t>{rows, role.cols};
+}
+
+std::string WeightBinder::Candidate::name(int32_t part) const {
+  const size_t at = tensor.find("{}");
+  if (at == std::string::npos) return tensor;
+  return tensor.substr(0, at) + std::to_string(part) + tensor.substr(at + 2);
 }
 
 // One that fits, else one that is there (to complain about), else the usual one.
 const WeightBinder::Candidate& WeightBinder::choose(
     const Role& role, const std::vector<Candidate>& candidates) const {
   auto stored = [&](const Candidate& candidate) {
-    return checkpoint_.find(candidate.tensor + ".weight");
+    return checkpoint_.find(candidate.name() + ".weight");
   };
   auto chosen = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
     return stored(candidate) != nullptr && fits(*stored(candidate), candidate.shape(role));
@@ -151,12 +157,25 @@ WeightBinder::Request WeightBinder::locate(const Role& role,
                                            const std::vector<Candidate>& candidates) {
   const Candidate& chosen = choose(role, candidates);
   Request request{.role = role, .map = chosen.map, .transposed = chosen.transposed};
+  if (chosen.is_split()) {
+    use_parts(chosen, request);
+    return request;
+  }
   request.weight = use(chosen.tensor + ".weight", chosen.shape(role), chosen.transposed);
   if (role.bias) {
     const int64_t size = role.kind == Role::Kind::vector ? role.cols : chosen.rows;
     request.bias = use(chosen.tensor + ".bias", {size}, false);
   }
   return request;
+}
+
+void WeightBinder::use_parts(const Candidate& candidate, Request& request) {
+  CHECK(request.role.kind == Role::Kind::vector && !request.role.bias);
+  for (int32_t part = 0; part < request.role.parts; ++part) {
+    request.parts.push_back(
+        use(candidate.name(part) + ".weight", candidate.shape(request.role), false));
+  }
+  request.weight = request.parts.front();
 }
 
 const StoredTensor* WeightBinder::use(const std::string& name, const std::vector<int64_t>& shape,
@@ -224,12 +243,23 @@ HostWeight WeightBinder::host_weight(const Request& request, const LoadOptions& 
     }
   }
   if (is_vector) {
-    own(host, request.weight != nullptr ? decode(*request.weight)
-                                        : std::vector<float>(static_cast<size_t>(host.cols), 1.0F));
+    own(host, vector_of(request));
   } else {
     set_matrix(request, host);
   }
   return host;
+}
+
+std::vector<float> WeightBinder::vector_of(const Request& request) {
+  if (request.weight == nullptr) {
+    return std::vector<float>(static_cast<size_t>(request.role.cols), 1.0F);
+  }
+  std::vector<float> values;
+  for (const StoredTensor* part : request.parts) {
+    const std::vector<float> more = decode(*part);
+    values.insert(values.end(), more.begin(), more.end());
+  }
+  return request.parts.empty() ? decode(*request.weight) : values;
 }
 
 // As it lies in the file where its rows lie together, else brought together.

@@ -45,7 +45,8 @@ class WeightBinder final : public Binder {
   };
   struct Request {
     Role role;
-    const StoredTensor* weight = nullptr;  // null for a role that is not stored
+    const StoredTensor* weight = nullptr;         // null for a role that is not stored
+    std::vector<const StoredTensor*> parts = {};  // of a vector that lies in several, in order
     const StoredTensor* bias = nullptr;
     RowMap map = {};
     bool transposed = false;
@@ -59,16 +60,21 @@ class WeightBinder final : public Binder {
     bool transposed = false;
 
     std::vector<int64_t> shape(const Role& role) const;
+    bool is_split() const { return tensor.find("{}") != std::string::npos; }
+    // The tensor, or the tensor of a part.
+    std::string name(int32_t part = 0) const;
   };
 
   std::vector<Candidate> candidates(std::string_view prefix, int32_t layer, const Role& role,
                                     std::span<const Role> siblings) const;
   Request locate(const Role& role, const std::vector<Candidate>& candidates);
+  void use_parts(const Candidate& candidate, Request& request);
   const Candidate& choose(const Role& role, const std::vector<Candidate>& candidates) const;
   const StoredTensor* use(const std::string& name, const std::vector<int64_t>& shape,
                           bool transposed);
   static const Format* format_of(const Request& request);
   static HostWeight host_weight(const Request& request, const LoadOptions& options);
+  static std::vector<float> vector_of(const Request& request);
   static void set_matrix(const Request& request, HostWeight& host);
 
   const Checkpoint& checkpoint_;

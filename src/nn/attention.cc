@@ -42,7 +42,9 @@ std::vector<Role> roles(const Attention& attention) {
       {"out", Role::Kind::matrix, attention.hidden, q_width, attention.out_bias}};
   if (attention.qk_norm) {
     result.push_back(norm_role("q_norm", attention.qk_norm, norm_width(attention, q_width)));
+    result.back().parts = attend.num_heads;
     result.push_back(norm_role("k_norm", attention.qk_norm, norm_width(attention, kv_width)));
+    result.back().parts = attend.num_kv_heads;
   }
   return result;
 }

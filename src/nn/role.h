@@ -23,7 +23,7 @@ struct Role {
   int64_t cols = 0;
   bool bias = false;
   // The rows come in this many equal parts, one a kv head, which a tensor of several roles may
-  // interleave.
+  // interleave; a vector's values, in parts that may be tensors of their own.
   int32_t parts = 1;
   bool stored = true;      // false: not in the checkpoint, a vector of ones
   bool unit_rows = false;  // each row is divided by its length when it is loaded

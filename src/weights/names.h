@@ -22,7 +22,7 @@ enum class Layout : uint8_t {
 };
 
 // A tensor (without ".weight" or ".bias") that holds these roles. "{}" stands for the layer's
-// number.
+// number, a second one for a part's (Role::parts) where each part of a vector is a tensor.
 struct NameRule {
   std::vector<std::string_view> roles;
   std::string tensor;

@@ -61,8 +61,9 @@ class RandomBinder final : public Binder {
     host.cols = role.cols;
     host.precision = precision;
     host.is_table = role.kind == Role::Kind::table;
-    if (role.bias) host.bias.assign(static_cast<size_t>(role.rows), 0);
-    if (role.kind != Role::Kind::vector) return backend.make_random(std::move(host), seed);
+    const bool is_vector = role.kind == Role::Kind::vector;
+    if (role.bias) host.bias.assign(static_cast<size_t>(is_vector ? role.cols : role.rows), 0);
+    if (!is_vector) return backend.make_random(std::move(host), seed);
     auto ones = std::make_shared<std::vector<float>>(static_cast<size_t>(role.cols), 1.0F);
     host.data = reinterpret_cast<const std::byte*>(ones->data());
     host.owner = std::move(ones);

@@ -1,6 +1,7 @@
 #include "backends/backend.h"
 
 #include "backends/random_weight.h"
+#include "core/check.h"
 
 namespace matador {
 
@@ -22,6 +23,13 @@ std::pair<Tensor, Tensor> Ops::add_norm(const Tensor& x, const Tensor& y, const 
 }
 
 void Ops::release_except(std::span<const Tensor>) {}
+
+void Ops::draw(const Tensor&, const Draws&) { CHECK(false) << "this device does not draw"; }
+
+DrawResults Backend::take_draws() {
+  CHECK(false) << "this device does not draw";
+  return {};
+}
 
 Weight Backend::make_random(HostWeight shape, uint64_t seed) {
   const auto row_bytes = static_cast<size_t>(shape.format->bytes(shape.cols));

@@ -90,6 +90,9 @@ class Ops {
   virtual std::pair<Tensor, Tensor> add_norm(const Tensor& x, const Tensor& y, const Norm& norm,
                                              const Weight& w);
 
+  // The batch's draws from these logits, at the end of a program; only where Backend::draws.
+  virtual void draw(const Tensor& logits, const Draws& draws);
+
   // A promise that lets a backend reuse memory within a step: of all tensors returned so far, only
   // `live` will be read again. Models call it at least once a layer, so that a step's activations
   // take the room of a sub-layer or two, not of the whole network.
@@ -153,6 +156,11 @@ class Backend {
   // Once a step, before run: whatever all layers share (rope tables, attention schedule).
   virtual void plan(const Batch& batch) = 0;
   virtual void run(StepKey key, const Program& program) = 0;
+  // Whether the device chooses tokens itself, as Batch::draws asks.
+  virtual bool draws() const { return false; }
+  // The results of the oldest run that drew and whose results were not taken; waits for them.
+  // Valid until the next but one run.
+  virtual DrawResults take_draws();
   // An f32 tensor of the last run, row after row, on the host; valid until the next run.
   virtual std::span<const float> to_host(const Tensor& tensor) = 0;
 };

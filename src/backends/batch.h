@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <span>
 
+#include "backends/draws.h"
+
 namespace matador {
 
 struct Batch {
-  // Per token, [num_tokens]; the tokens of a sequence are contiguous and in order.
+  // Per token, [num_tokens]; the tokens of a sequence are contiguous and in order. Where the
+  // device draws, token -1 - d is what draw d of the last batch gave.
   std::span<const int32_t> token_ids;
   std::span<const int32_t> positions;
   // The length that length-dependent rope scalings (dynamic, longrope) choose by: the prompt's
@@ -26,6 +29,9 @@ struct Batch {
 
   // Indices of the tokens whose logits are wanted, ascending.
   std::span<const int32_t> logit_tokens;
+
+  // For the program's Ops::draw, where the device draws.
+  Draws draws = {};
 
   int32_t num_tokens() const { return static_cast<int32_t>(token_ids.size()); }
   int32_t num_sequences() const { return static_cast<int32_t>(context_lens.size()); }

@@ -41,6 +41,17 @@ bool LogitsProcessor::depends_on_output() const {
   return penalizes_ || !params_->bad_words.empty() || bans_stops();
 }
 
+template <class Ban>
+void LogitsProcessor::each_banned(std::span<const int32_t> tokens, Ban ban) const {
+  for (const std::vector<int32_t>& word : params_->bad_words) {
+    auto beginning = std::span(word).first(word.size() - 1);
+    if (beginning.size() > tokens.size()) continue;
+    if (std::ranges::equal(tokens.last(beginning.size()), beginning)) ban(word.back());
+  }
+  if (!bans_stops()) return;
+  for (int32_t token : stop_tokens_) ban(token);
+}
+
 void LogitsProcessor::process(std::span<const float> logits, std::span<const int32_t> tokens,
                               std::span<float> out) const {
   if (params_->allowed_token_ids.empty()) {
@@ -49,20 +60,23 @@ void LogitsProcessor::process(std::span<const float> logits, std::span<const int
     std::ranges::fill(out, kBanned);
     for (int32_t token : params_->allowed_token_ids) out[token] = logits[token];
   }
-  ban_words(tokens, out);
-  if (bans_stops()) {
-    for (int32_t token : stop_tokens_) out[token] = kBanned;
-  }
+  each_banned(tokens, [&](int32_t token) { out[token] = kBanned; });
   for (auto [token, bias] : params_->logit_bias) out[token] += bias;
   if (penalizes_) penalize(out);
 }
 
-void LogitsProcessor::ban_words(std::span<const int32_t> tokens, std::span<float> out) const {
-  for (const std::vector<int32_t>& word : params_->bad_words) {
-    auto beginning = std::span(word).first(word.size() - 1);
-    if (beginning.size() > tokens.size()) continue;
-    if (std::ranges::equal(tokens.last(beginning.size()), beginning)) out[word.back()] = kBanned;
-  }
+void LogitsProcessor::append_edits(std::span<const int32_t> tokens,
+                                   std::vector<LogitEdit>& edits) const {
+  std::unordered_map<int32_t, size_t> places;
+  const auto edit_of = [&](int32_t token) -> LogitEdit& {
+    auto [entry, fresh] = places.try_emplace(token, edits.size());
+    if (fresh) edits.push_back({.token = token});
+    return edits[entry->second];
+  };
+  each_banned(tokens, [&](int32_t token) { edit_of(token).bias = kBanned; });
+  for (auto [token, bias] : params_->logit_bias) edit_of(token).bias += bias;
+  if (!penalizes_) return;
+  for (const Count& count : counts_) edit_of(count.token).count = count.generated;
 }
 
 void LogitsProcessor::penalize(std::span<float> out) const {

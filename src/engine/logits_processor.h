@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backends/draws.h"
 #include "engine/request.h"
 
 namespace matador {
@@ -24,6 +25,9 @@ class LogitsProcessor {
   bool depends_on_output() const;
   // Whether process() would change anything for the next token.
   bool active() const;
+  // What process() does, as edits for a device: appended to `edits`, each token once. They do not
+  // say which tokens allowed_token_ids leaves.
+  void append_edits(std::span<const int32_t> tokens, std::vector<LogitEdit>& edits) const;
   // `tokens`: prompt and output so far. out may not overlap logits.
   void process(std::span<const float> logits, std::span<const int32_t> tokens,
                std::span<float> out) const;
@@ -34,7 +38,9 @@ class LogitsProcessor {
     int32_t generated = 0;  // 0: in the prompt only
   };
   bool bans_stops() const { return num_generated_ < params_->min_tokens; }
-  void ban_words(std::span<const int32_t> tokens, std::span<float> out) const;
+  // Calls ban(token) for each that may not come next.
+  template <class Ban>
+  void each_banned(std::span<const int32_t> tokens, Ban ban) const;
   void penalize(std::span<float> out) const;
   Count& count_of(int32_t token);
 

@@ -6,11 +6,16 @@
 namespace matador {
 
 Runner::Runner(const Model& model, Backend& backend, const KvCache& cache)
-    : model_(model), backend_(backend), cache_(cache), sampler_(model.info().vocab_size) {}
+    : model_(model),
+      backend_(backend),
+      cache_(cache),
+      sampler_(model.info().vocab_size),
+      device_draws_(model.info().vocab_size) {}
 
 void Runner::launch(const Plan& plan) {
   copy_blocks(plan);
   const Batch batch = prepare(plan);
+  if (backend_.draws()) return launch_drawing(plan, batch);
   backend_.plan(batch);
   Tensor logits;
   StepKey key{static_cast<uint32_t>(batch.num_tokens()),
@@ -22,7 +27,20 @@ void Runner::launch(const Plan& plan) {
   for (const Sampled& drawn : outputs_.back().draws) last_tokens_.push_back(drawn.token);
 }
 
+void Runner::launch_drawing(const Plan& plan, Batch batch) {
+  batch.draws = device_draws_.prepare(plan);
+  backend_.plan(batch);
+  StepKey key{static_cast<uint32_t>(batch.num_tokens()),
+              static_cast<uint32_t>(batch.num_sequences())};
+  backend_.run(key, [&](Ops& ops) {
+    const Tensor logits = model_.forward(ops, batch, cache_.layers());
+    if (!batch.draws.draws.empty()) ops.draw(logits, batch.draws);
+  });
+  device_draws_.launched(plan);
+}
+
 StepOutput Runner::collect() {
+  if (backend_.draws()) return device_draws_.collect(backend_);
   StepOutput output = std::move(outputs_.front());
   outputs_.pop_front();
   return output;
@@ -85,6 +103,7 @@ void Runner::add_item(const Plan::Item& item, int32_t table_stride) {
 int32_t Runner::token_at(const Plan::Item& item, int32_t position) const {
   const std::vector<int32_t>& tokens = item.sequence->tokens;
   if (static_cast<size_t>(position) < tokens.size()) return tokens[position];
+  if (backend_.draws()) return -1 - item.last_draw;
   return std::max(last_tokens_[item.last_draw], 0);
 }
 

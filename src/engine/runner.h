@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "engine/device_draws.h"
 #include "engine/kv_cache.h"
 #include "engine/plan.h"
 #include "engine/sampler.h"
@@ -35,13 +36,17 @@ class Runner {
   void add_item(const Plan::Item& item, int32_t table_stride);
   int32_t token_at(const Plan::Item& item, int32_t position) const;
   StepOutput sample(const Plan& plan, std::span<const float> logits);
+  void launch_drawing(const Plan& plan, Batch batch);
 
   const Model& model_;
   Backend& backend_;
   const KvCache& cache_;
   Sampler sampler_;
+  DeviceDraws device_draws_;
+  // Where the host samples.
   std::deque<StepOutput> outputs_;    // not collected
   std::vector<int32_t> last_tokens_;  // that the last plan drew
+
   std::vector<int32_t> token_ids_, positions_, rope_lengths_, slots_;
   std::vector<int32_t> query_start_, context_lens_, block_tables_, logit_tokens_;
 };

@@ -108,7 +108,9 @@ void Sampler::gather_nucleus(const Peaked& row, float floor, float top_p) {
   candidates_.resize(nucleus(candidates_, target));
 }
 
-int32_t Sampler::draw_candidate(double random) const {
+// In order of ids, as devices that draw do.
+int32_t Sampler::draw_candidate(double random) {
+  std::ranges::sort(candidates_, {}, &Candidate::token);
   double total = 0;
   for (const Candidate& c : candidates_) total += c.weight;
   double target = random * total;

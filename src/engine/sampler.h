@@ -47,7 +47,7 @@ class Sampler {
   int32_t draw(const Peaked& row, const SamplingParams& params, double random);
   int32_t draw_any(const Peaked& row, double random);
   void gather_nucleus(const Peaked& row, float floor, float top_p);
-  int32_t draw_candidate(double random) const;
+  int32_t draw_candidate(double random);
 
   std::vector<float> processed_;
   std::vector<float> weights_;  // of a block of logits

@@ -9,12 +9,14 @@
 #include <string>
 #include <string_view>
 
+#include "backends/draws.h"
+
 namespace matador {
 
 namespace {
 
 constexpr int32_t kMaxChoices = 1024;
-constexpr int32_t kMaxLogprobs = 128;
+constexpr int32_t kMaxLogprobs = kMaxTopLogprobs;
 constexpr float kMost = std::numeric_limits<float>::max();
 
 template <class T>

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <random>
+#include <tuple>
 #include <utility>
 
-#include "backends/cpu/cpu.h"
-#include "backends/reference/reference.h"
+#include "backends/cuda/cuda.h"
+#include "engine/device.h"
 #include "engine/engine.h"
 #include "recording_sink.h"
 #include "weights/checkpoint.h"
@@ -36,17 +38,25 @@ void expect_equal(const std::vector<TokenLogprobs>& a, const std::vector<TokenLo
   for (size_t i = 0; i < a.size(); ++i) expect_equal(a[i], b[i]);
 }
 
-// Parameter: a folder of tests/data/models.
-class ModelEngineTest : public ::testing::TestWithParam<std::string> {
+// Parameters: a folder of tests/data/models, and a device.
+class ModelEngineTest : public ::testing::TestWithParam<std::tuple<std::string, const char*>> {
  protected:
+  void SetUp() override {
+    if (std::get<1>(GetParam()) == std::string("cuda") && !cuda_available()) {
+      GTEST_SKIP() << cuda_problem(0);
+    }
+  }
+
   static std::unique_ptr<Engine> make(const EngineOptions& options) {
-    std::string path = std::string(MATADOR_TEST_DATA) + "/models/" + GetParam();
+    const auto& [name, device] = GetParam();
+    std::string path = std::string(MATADOR_TEST_DATA) + "/models/" + name;
     auto checkpoint = open_checkpoint(path);
     EXPECT_TRUE(checkpoint.ok()) << checkpoint.error().message;
-    std::shared_ptr<Backend> backend = make_cpu_backend({.threads = 2, .isa = {}});
-    auto model = load_model(**checkpoint, *backend, {});
+    auto backend = open_device({.name = device, .threads = 2, .reproducible = true});
+    EXPECT_TRUE(backend.ok()) << backend.error().message;
+    auto model = load_model(**checkpoint, **backend, {});
     EXPECT_TRUE(model.ok()) << model.error().message;
-    auto engine = Engine::create(std::move(*model), backend, options);
+    auto engine = Engine::create(std::move(*model), *backend, options);
     EXPECT_TRUE(engine.ok()) << engine.error().message;
     return std::move(*engine);
   }
@@ -82,9 +92,11 @@ class ModelEngineTest : public ::testing::TestWithParam<std::string> {
   }
 
   // Each request's choices, one after the other. `together`: all at once.
-  static std::vector<std::vector<Answer>> run(Engine& engine, bool together) {
+  static std::vector<std::vector<Answer>> run(Engine& engine, bool together, int copies = 1) {
     std::vector<std::shared_ptr<RecordingSink>> sinks;
-    for (Request& request : requests()) {
+    std::vector<Request> asked;
+    for (int i = 0; i < copies; ++i) std::ranges::move(requests(), std::back_inserter(asked));
+    for (Request& request : asked) {
       sinks.push_back(std::make_shared<RecordingSink>(request.n));
       request.sink = sinks.back();
       Result<RequestId> id = engine.submit(request);
@@ -94,7 +106,6 @@ class ModelEngineTest : public ::testing::TestWithParam<std::string> {
       }
     }
     std::vector<std::vector<Answer>> answers;
-    std::vector<Request> asked = requests();
     for (size_t i = 0; i < sinks.size(); ++i) {
       EXPECT_TRUE(sinks[i]->wait());
       answers.emplace_back();
@@ -143,6 +154,22 @@ TEST_P(ModelEngineTest, BatchedEqualsAlone) {
   expect_as_alone(options);
 }
 
+// 256 requests, 448 sequences, of which 256 run at once.
+TEST_P(ModelEngineTest, AmongHundredsEqualsAlone) {
+  EngineOptions options = undisturbed();
+  options.kv_cache_bytes = 64 << 20;
+  auto lone_engine = make(undisturbed());
+  const auto expected = run(*lone_engine, false);
+  auto engine = make(options);
+  const auto found = run(*engine, true, 16);
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (size_t c = 0; c < found[i].size(); ++c) {
+      SCOPED_TRACE("request " + std::to_string(i) + " choice " + std::to_string(c));
+      ASSERT_EQ(found[i][c].tokens, expected[i % expected.size()][c].tokens);
+    }
+  }
+}
+
 TEST_P(ModelEngineTest, ChunkedEqualsAlone) {
   EngineOptions options = undisturbed();
   options.max_num_batched_tokens = 7;
@@ -182,11 +209,13 @@ TEST_P(ModelEngineTest, PreemptedEqualsAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ModelEngineTest,
-                         ::testing::Values("llama", "llama-dynamic", "phi3-longrope", "gemma3"),
+                         ::testing::Combine(::testing::Values("llama", "llama-dynamic",
+                                                              "phi3-longrope", "gemma3"),
+                                            ::testing::Values("cpu", "cuda")),
                          [](const auto& instance) {
-                           std::string name = instance.param;
+                           std::string name = std::get<0>(instance.param);
                            std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
+                           return name + "_on_" + std::get<1>(instance.param);
                          });
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "backends/cuda/graph.h"
 #include "backends/cuda/kernels/kernels.h"
 #include "backends/cuda/memory.h"
+#include "backends/cuda/upload.h"
 
 namespace matador {
 namespace cuda {
@@ -37,6 +38,7 @@ class CudaBackend final : public Backend {
   explicit CudaBackend(const CudaOptions& options)
       : graphs_enabled_(options.graphs),
         device_(options.device),
+        uploader_(options.device),
         ops_(device_.stream, {device_.properties.major >= 8, options.reproducible,
                               device_.properties.sharedMemPerBlockOptin}) {}
   ~CudaBackend() override { cudaStreamSynchronize(device_.stream); }
@@ -51,17 +53,22 @@ class CudaBackend final : public Backend {
   void copy(void* to, const void* from, size_t bytes) override;
   void plan(const Batch& batch) override;
   void run(StepKey key, const Program& program) override;
+  bool draws() const override { return true; }
+  DrawResults take_draws() override { return ops_.drawn().take(); }
   std::span<const float> to_host(const Tensor& tensor) override;
 
  private:
   std::shared_ptr<DeviceMemory> upload(const void* data, size_t bytes);
   void set_bias(Weight& weight, const std::vector<float>& bias);
   void run_eagerly(const Program& program);
+  void run_or_replay(const Program& program);
 
   bool graphs_enabled_;
   Device device_;
+  Uploader uploader_;
   CudaOps ops_;
   std::map<GraphKey, StepGraph> graphs_;
+  Draws draws_;  // of the planned batch
   PinnedMemory host_;
 };
 
@@ -79,9 +86,7 @@ DeviceInfo CudaBackend::info() const {
 
 std::shared_ptr<DeviceMemory> CudaBackend::upload(const void* data, size_t bytes) {
   auto memory = std::make_shared<DeviceMemory>(bytes);
-  check(cudaMemcpyAsync(memory->data(), data, bytes, cudaMemcpyHostToDevice, device_.stream),
-        "copying a weight");
-  check(cudaStreamSynchronize(device_.stream), "copying a weight");
+  uploader_.upload(memory->data(), data, bytes);
   return memory;
 }
 
@@ -162,7 +167,13 @@ void CudaBackend::plan(const Batch& batch) {
   const bool batch_moved = ops_.batch().upload(batch, device_.stream);
   ops_.reserve_partials();
   const bool partials_moved = ops_.take_partials_moved();
-  if (batch_moved || partials_moved) graphs_.clear();
+  const bool drawn_moved = ops_.drawn().reserve(batch.draws);
+  if (batch_moved || partials_moved || drawn_moved) graphs_.clear();
+  if (ops_.batch().needs_drawn()) {
+    resolve_tokens(ops_.batch().token_ids(), batch.num_tokens(), ops_.drawn().output().tokens,
+                   device_.stream);
+  }
+  draws_ = batch.draws;
 }
 
 void CudaBackend::run_eagerly(const Program& program) {
@@ -171,6 +182,11 @@ void CudaBackend::run_eagerly(const Program& program) {
 }
 
 void CudaBackend::run(StepKey, const Program& program) {
+  run_or_replay(program);
+  if (!draws_.draws.empty()) ops_.drawn().send(draws_, device_.stream);
+}
+
+void CudaBackend::run_or_replay(const Program& program) {
   if (!graphs_enabled_ || !ops_.batch().only_decodes()) return run_eagerly(program);
   StepGraph& graph = graphs_[ops_.batch().key()];
   if (graph.ready()) {

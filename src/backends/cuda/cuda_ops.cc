@@ -138,6 +138,11 @@ Tensor CudaOps::scale_logits(const Tensor& x, float factor, float softcap) {
   return y;
 }
 
+void CudaOps::draw(const Tensor& logits, const Draws&) {
+  const Tensor scratch = make(batch_.draws().count, logits.cols, DType::f32);
+  if (launch_) draw_tokens(logits, scratch, batch_.draws(), drawn_.output(), stream_);
+}
+
 void CudaOps::release_except(std::span<const Tensor> live) {
   std::vector<const std::byte*> addresses;
   for (const Tensor& tensor : live) addresses.push_back(tensor.data);

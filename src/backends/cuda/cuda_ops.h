@@ -11,6 +11,7 @@
 #include "backends/backend.h"
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/device_batch.h"
+#include "backends/cuda/drawn.h"
 #include "backends/cuda/memory.h"
 
 namespace matador::cuda {
@@ -31,6 +32,7 @@ class CudaOps final : public Ops {
   bool capturable() const { return capturable_; }
 
   DeviceBatch& batch() { return batch_; }
+  Drawn& drawn() { return drawn_; }
   // Makes room for the planned batch's decode attention.
   void reserve_partials();
   // Whether that room has moved since the last call, so that graphs captured before are void.
@@ -59,6 +61,7 @@ class CudaOps final : public Ops {
   Tensor gated(const Tensor& gate, const Tensor& up, Act act) override;
   std::pair<Tensor, Tensor> add_norm(const Tensor& x, const Tensor& y, const Norm& norm,
                                      const Weight& w) override;
+  void draw(const Tensor& logits, const Draws& draws) override;
   void release_except(std::span<const Tensor> live) override;
 
   Tensor make(int64_t rows, int64_t cols, DType dtype);
@@ -76,6 +79,7 @@ class CudaOps final : public Ops {
   bool capturable_ = true;
   std::unique_ptr<CublasLt> cublas_;
   DeviceBatch batch_;
+  Drawn drawn_;
   Arena arena_;
   DeviceMemory partials_;
   bool partials_moved_ = false;

@@ -1,6 +1,7 @@
 #include "backends/cuda/device_batch.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -39,19 +40,26 @@ DeviceBatch::DeviceBatch() {
 
 DeviceBatch::~DeviceBatch() { cudaEventDestroy(sent_); }
 
-size_t DeviceBatch::append(std::span<const int32_t> values) {
-  const size_t offset = words_.size();
-  words_.insert(words_.end(), values.begin(), values.end());
+// At a place where T is aligned.
+template <class T>
+size_t DeviceBatch::append(std::span<const T> values) {
+  static_assert(sizeof(T) % sizeof(int32_t) == 0);
+  constexpr size_t kAlign = alignof(T) / sizeof(int32_t);
+  const size_t offset = (words_.size() + kAlign - 1) / kAlign * kAlign;
+  words_.resize(offset + values.size_bytes() / sizeof(int32_t));
+  if (!values.empty()) std::memcpy(words_.data() + offset, values.data(), values.size_bytes());
   return offset;
 }
 
 bool DeviceBatch::upload(const Batch& batch, cudaStream_t stream) {
   key_ = {static_cast<uint32_t>(batch.num_tokens()), static_cast<uint32_t>(batch.num_sequences()),
-          static_cast<uint32_t>(batch.logit_tokens.size())};
+          static_cast<uint32_t>(batch.logit_tokens.size()),
+          static_cast<uint32_t>(batch.draws.draws.size())};
   logit_tokens_.assign(batch.logit_tokens.begin(), batch.logit_tokens.end());
   words_.assign(sizeof(BatchHeader) / sizeof(int32_t), 0);
   const Offsets offsets = append_arrays(batch);
   append_tables(batch, offsets);
+  append_edits(batch, offsets);
   const bool moved = send(stream);
   set_arrays(batch, offsets);
   return moved;
@@ -70,13 +78,16 @@ DeviceBatch::Offsets DeviceBatch::append_arrays(const Batch& batch) {
     const int32_t end = batch.query_start[static_cast<size_t>(s) + 1];
     sequences.resize(static_cast<size_t>(end), s);
   }
-  offsets.sequences = append(sequences);
+  offsets.sequences = append<int32_t>(sequences);
   for (KnownRope& known : ropes_) {
-    if (known.rope.depends_on_length()) known.batch_offset = append(angles_of(known.rope, batch));
+    if (known.rope.depends_on_length())
+      known.batch_offset = append<int32_t>(angles_of(known.rope, batch));
   }
   const std::vector<int32_t> room(static_cast<size_t>(batch.num_sequences()) + 1);
-  offsets.table_starts = append(room);
-  offsets.task_starts = append(room);
+  offsets.table_starts = append<int32_t>(room);
+  offsets.task_starts = append<int32_t>(room);
+  offsets.draws = append(batch.draws.draws);
+  offsets.draw_offsets = append<int32_t>(std::array<int32_t, 2>());
   return offsets;
 }
 
@@ -90,8 +101,8 @@ void DeviceBatch::append_tables(const Batch& batch, const Offsets& offsets) {
     words_[offsets.task_starts + sequence] = static_cast<int32_t>(tasks.size());
     const int32_t context = batch.context_lens[sequence];
     const int32_t blocks = (context + batch.block_size - 1) / batch.block_size;
-    append(batch.block_tables.subspan(sequence * static_cast<size_t>(batch.block_table_stride),
-                                      static_cast<size_t>(blocks)));
+    append<int32_t>(batch.block_tables.subspan(
+        sequence * static_cast<size_t>(batch.block_table_stride), static_cast<size_t>(blocks)));
     if (batch.query_start[sequence + 1] - batch.query_start[sequence] > 1) continue;
     for (int32_t first = 0; first < context; first += kSplitTokens) tasks.push_back({s, first});
   }
@@ -100,7 +111,13 @@ void DeviceBatch::append_tables(const Batch& batch, const Offsets& offsets) {
   const BatchHeader header{num_decode_tasks_, static_cast<int32_t>(tables),
                            static_cast<int32_t>(words_.size())};
   std::memcpy(words_.data(), &header, sizeof(header));
-  append({reinterpret_cast<const int32_t*>(tasks.data()), 2 * tasks.size()});
+  append<DecodeTask>(tasks);
+}
+
+void DeviceBatch::append_edits(const Batch& batch, const Offsets& offsets) {
+  const size_t edits = append(batch.draws.edits), masks = append(batch.draws.masks);
+  words_[offsets.draw_offsets] = static_cast<int32_t>(edits);
+  words_[offsets.draw_offsets + 1] = static_cast<int32_t>(masks);
 }
 
 bool DeviceBatch::send(cudaStream_t stream) {
@@ -127,6 +144,13 @@ void DeviceBatch::set_arrays(const Batch& batch, const Offsets& offsets) {
   arrays_.sequences = base + offsets.sequences;
   arrays_.table_starts = base + offsets.table_starts;
   arrays_.task_starts = base + offsets.task_starts;
+  token_ids_ = offsets.token_ids;
+  needs_drawn_ = std::ranges::any_of(batch.token_ids, [](int32_t token) { return token < 0; });
+  draws_.draws = reinterpret_cast<const TokenDraw*>(base + offsets.draws);
+  draws_.words = base;
+  draws_.offsets = base + offsets.draw_offsets;
+  draws_.count = static_cast<int32_t>(batch.draws.draws.size());
+  draws_.mask_words = batch.draws.mask_words;
   arrays_.num_tokens = batch.num_tokens();
   arrays_.num_sequences = batch.num_sequences();
 }

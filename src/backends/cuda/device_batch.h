@@ -1,7 +1,8 @@
 // DeviceBatch: a step's arrays on the device, brought there in one transfer.
 //
-// All arrays but the last two lie at offsets that depend on the shape of the step only, so that a
-// captured graph finds the next step's there; the last two are found through the header.
+// All arrays but the block tables, decode tasks, edits and masks lie at offsets that depend on the
+// shape of the step only, so that a captured graph finds the next step's there; those are found
+// through the header and the draws' offsets.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,13 +13,14 @@
 
 #include "backends/backend.h"
 #include "backends/cuda/kernels/kernels.h"
+#include "backends/cuda/kernels/sample.h"
 #include "backends/cuda/memory.h"
 
 namespace matador::cuda {
 
 // What a graph is captured for.
 struct GraphKey {
-  uint32_t tokens = 0, sequences = 0, logit_tokens = 0;
+  uint32_t tokens = 0, sequences = 0, logit_tokens = 0, draws = 0;
   auto operator<=>(const GraphKey&) const = default;
 };
 
@@ -33,6 +35,10 @@ class DeviceBatch {
   bool upload(const Batch& batch, cudaStream_t stream);
 
   const BatchArrays& arrays() const { return arrays_; }
+  const DrawArrays& draws() const { return draws_; }
+  // The arrays' own, which the last batch's draws complete.
+  int32_t* token_ids() const { return device_.as<int32_t>() + token_ids_; }
+  bool needs_drawn() const { return needs_drawn_; }
   GraphKey key() const { return key_; }
   // Every sequence has one token to compute.
   bool only_decodes() const { return key_.tokens == key_.sequences; }
@@ -53,10 +59,13 @@ class DeviceBatch {
   struct Offsets {
     size_t token_ids, positions, slots, query_start, context_lens, logit_tokens;
     size_t sequences, table_starts, task_starts;
+    size_t draws, draw_offsets;
   };
-  size_t append(std::span<const int32_t> values);
+  template <class T>
+  size_t append(std::span<const T> values);
   Offsets append_arrays(const Batch& batch);
   void append_tables(const Batch& batch, const Offsets& offsets);
+  void append_edits(const Batch& batch, const Offsets& offsets);
   bool send(cudaStream_t stream);
   void set_arrays(const Batch& batch, const Offsets& offsets);
 
@@ -68,6 +77,9 @@ class DeviceBatch {
   PinnedMemory pinned_;
   cudaEvent_t sent_ = nullptr;
   BatchArrays arrays_;
+  DrawArrays draws_;
+  size_t token_ids_ = 0;      // in words
+  bool needs_drawn_ = false;  // a token is one of the last batch's draws
   int32_t num_decode_tasks_ = 0;
 };
 

@@ -33,10 +33,10 @@ DrawResults Backend::take_draws() {
 
 Weight Backend::make_random(HostWeight shape, uint64_t seed) {
   const auto row_bytes = static_cast<size_t>(shape.format->bytes(shape.cols));
-  auto data = std::make_shared<std::vector<std::byte>>(row_bytes * shape.rows);
+  auto data = std::make_shared<std::vector<std::byte>>(row_bytes * shape.count * shape.rows);
   std::vector<float> row(static_cast<size_t>(shape.cols));
   uint64_t index = 0;
-  for (int64_t r = 0; r < shape.rows; ++r) {
+  for (int64_t r = 0; r < shape.count * shape.rows; ++r) {
     for (float& value : row) value = random_weight(seed, index++);
     shape.format->encode(row.data(), data->data() + r * row_bytes, shape.cols);
   }

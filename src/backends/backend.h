@@ -60,12 +60,13 @@ class Ops {
   virtual Tensor clamp(const Tensor& x, float limit) = 0;
   // In place: rotates each head of `head_dim` features.
   virtual void rope(Tensor& heads, int32_t head_dim, const Rope& rope, const Batch& batch) = 0;
-  // In place on the cache.
+  // In place on the cache. Of a latent layer v is not read.
   virtual void store_kv(const KvLayer& kv, const Tensor& k, const Tensor& v,
                         const Batch& batch) = 0;
-  // [num_tokens, num_heads * head_dim]; the step's own k and v are already stored.
+  // [num_tokens, num_heads * kv.value_dim()]; the step's own k and v are already stored. `sinks` is
+  // a vector of one score for each head, of a key that has no value (gpt-oss); null: none.
   virtual Tensor attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
-                        const Batch& batch) = 0;
+                        const Batch& batch, const Weight* sinks = nullptr) = 0;
   // From router logits [num_tokens, num_experts]. `correction` is a vector of num_experts, null
   // unless routing.corrected.
   virtual Routes route(const Tensor& logits, const Routing& routing, const Weight* correction) = 0;
@@ -73,9 +74,11 @@ class Ops {
   // [num_tokens, down.rows].
   virtual Tensor experts(const Tensor& x, const Routes& routes, const ExpertWeights& weights,
                          const Expert& expert) = 0;
-  // Matrix i of w for run i of x's columns: [x.rows, w.count * w.rows] from [x.rows, w.count *
-  // w.cols]. Without bias.
+  // Of w.count heads, equal runs of x's columns, the first w.cols features are multiplied by the
+  // head's matrix; the rest of a head are kept behind its product. Without bias.
   virtual Tensor linear_heads(const Tensor& x, const Weight& w) = 0;
+  // The columns of x, then those of y.
+  virtual Tensor concat(const Tensor& x, const Tensor& y) = 0;
   // The rows of x with these indices.
   virtual Tensor take(const Tensor& x, std::span<const int32_t> rows) = 0;
   // factor * softcap(x): softcap 0 means none. f32, for logits.

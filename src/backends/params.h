@@ -24,7 +24,7 @@ struct Norm {
   explicit operator bool() const { return kind != Kind::none; }
 };
 
-enum class Act : uint8_t { silu, gelu, gelu_tanh, relu, relu_squared };
+enum class Act : uint8_t { silu, gelu, gelu_tanh, relu, relu_squared, quick_gelu };
 
 // Rotary position embedding on the first `dim` features of each head.
 // Sources: RoFormer (arXiv 2104.09864); scalings as in transformers' modeling_rope_utils.
@@ -66,7 +66,26 @@ struct Attend {
   int32_t window = 0;     // 0: none; else a token sees itself and the window - 1 before it
   float alibi_max = 0;    // 0: no bias; else the steepest exponent, 8 in most models
   float alibi_scale = 1;  // of all slopes
+  int32_t chunk = 0;      // 0: none; else a token sees only its own of chunks of so many positions
+  // The scores of a query at position p are multiplied by 1 + temperature * log(1 + floor((p + 1) /
+  // temperature_floor)) (Llama 4, arXiv 2501.19399). 0: not.
+  float temperature = 0;
+  float temperature_floor = 1;
 };
+
+// The first position that the token at `position` sees.
+MATADOR_DEVICE int32_t first_seen(int32_t window, int32_t chunk, int32_t position) {
+  const int32_t from = window > 0 && position >= window ? position - window + 1 : 0;
+  const int32_t begin = chunk > 0 ? position / chunk * chunk : 0;
+  return from > begin ? from : begin;
+}
+
+// What the scores of the query at `position` are multiplied by.
+MATADOR_DEVICE float score_scale(const Attend& attend, int32_t position) {
+  if (attend.temperature == 0) return attend.scale;
+  const float steps = floorf(static_cast<float>(position + 1) / attend.temperature_floor);
+  return attend.scale * (attend.temperature * log1pf(steps) + 1);
+}
 
 // With n the largest power of two that is not above num_heads, head h has the slope
 // 2^-(max (h + 1) / n); the heads beyond n take the odd steps between those of 2 n.
@@ -120,7 +139,10 @@ struct KvLayer {
   int32_t block_size = 0;
   int32_t num_kv_heads = 0;
   int32_t head_dim = 0;
+  int32_t latent = 0;  // not 0: a value is so many first features of its key (MLA)
   KvType type = KvType::f32;
+
+  MATADOR_DEVICE constexpr int32_t value_dim() const { return latent > 0 ? latent : head_dim; }
 };
 constexpr int64_t bytes_of(KvType type) { return type == KvType::f32 ? 4 : 2; }
 

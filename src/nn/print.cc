@@ -49,6 +49,7 @@ std::string print(Act act) {
     case Act::gelu_tanh: return "gelu_tanh";
     case Act::relu: return "relu";
     case Act::relu_squared: return "relu_squared";
+    case Act::quick_gelu: return "quick_gelu";
   }
   return "?";
 }

@@ -18,6 +18,10 @@ struct Shape {
   int32_t window = 0;
   float softcap = 0;
   float alibi_max = 0, alibi_scale = 1;
+  int32_t chunk = 0;
+  float temperature = 0;
+  int32_t latent = 0;
+  bool sinks = false;
 };
 
 // One layer's cache on one backend.
@@ -29,6 +33,7 @@ class Layer {
     kv_.block_size = shape.block_size;
     kv_.num_kv_heads = shape.kv_heads;
     kv_.head_dim = shape.head_dim;
+    kv_.latent = shape.latent;
     kv_.type = shape.type;
     kv_.block_bytes = backend.kv_block_bytes(kv_);
     buffer_ = backend.allocate(static_cast<size_t>(kv_.block_bytes * num_blocks));
@@ -52,11 +57,16 @@ class Layer {
                         .softcap = shape_.softcap,
                         .window = shape_.window,
                         .alibi_max = shape_.alibi_max,
-                        .alibi_scale = shape_.alibi_scale};
+                        .alibi_scale = shape_.alibi_scale,
+                        .chunk = shape_.chunk,
+                        .temperature = shape_.temperature,
+                        .temperature_floor = 4};
+    const Weight sinks = backend_.load(
+        testing::make_weight(*find_format("f32"), 1, shape_.heads, 3, Precision::exact));
     backend_.plan(batch);
     return testing::run(backend_, [&](Ops& ops) {
       ops.store_kv(kv_, view(k, tokens), view(v, tokens), batch);
-      return ops.attend(view(q, tokens), kv_, attend, batch);
+      return ops.attend(view(q, tokens), kv_, attend, batch, shape_.sinks ? &sinks : nullptr);
     });
   }
 
@@ -105,6 +115,29 @@ TEST_P(Attention, EqualsTheReferenceForOddShapes) {
 
 TEST_P(Attention, EqualsTheReferenceForManyHeadsOfOneGroup) {
   expect_agreement({.heads = 71, .kv_heads = 1, .head_dim = 16}, {{0, 20}});
+}
+
+TEST_P(Attention, StaysWithinChunks) {
+  expect_agreement({.chunk = 8}, {{0, 1}, {0, 33}, {0, 70}});
+  expect_agreement({.heads = 2, .head_dim = 20, .block_size = 24, .chunk = 600}, {{0, 1300}});
+}
+
+TEST_P(Attention, GrowsHotterWithThePosition) {
+  expect_agreement({.temperature = 0.3F}, {{0, 1}, {0, 33}, {0, 70}});
+}
+
+TEST_P(Attention, GivesSinksTheirShare) {
+  expect_agreement({.sinks = true}, {{0, 1}, {0, 33}});
+  expect_agreement({.head_dim = 40, .window = 8, .sinks = true}, {{0, 70}, {0, 9}});
+}
+
+TEST_P(Attention, ReadsValuesFromLatentKeys) {
+  for (KvType type : {KvType::f32, KvType::f16}) {
+    expect_agreement({.heads = 5, .kv_heads = 1, .head_dim = 40, .type = type, .latent = 24},
+                     {{0, 1}, {0, 33}});
+    expect_agreement({.heads = 20, .kv_heads = 1, .head_dim = 576, .type = type, .latent = 512},
+                     {{0, 7}});
+  }
 }
 
 TEST_P(Attention, EqualsTheReferenceForEveryCacheType) {

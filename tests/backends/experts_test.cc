@@ -148,6 +148,24 @@ TEST_P(Experts, HeadsMultiplyTheirOwnColumns) {
   }
 }
 
+TEST_P(Experts, HeadsKeepTheRestOfTheirColumns) {
+  std::vector<float> x = random_floats(3 * 5 * 20, 1);
+  const auto apply_heads = [&](Backend& backend) {
+    const Weight w = backend.load(stack(*find_format("f32"), 5, 24, 12, 2, Precision::exact));
+    return run(backend, [&](Ops& ops) { return ops.linear_heads(view(x, 3), w); });
+  };
+  const std::vector<float> result = apply_heads(*backend_);
+  ASSERT_EQ(result.size(), 3U * 5 * 32);
+  EXPECT_EQ(result[24], x[12]);
+  expect_near(result, apply_heads(*reference_), 4e-6F);
+}
+
+TEST_P(Experts, ConcatPutsColumnsSideBySide) {
+  std::vector<float> x = random_floats(4 * 10, 1), y = random_floats(4 * 7, 2);
+  const auto both = run(*backend_, [&](Ops& ops) { return ops.concat(view(x, 4), view(y, 4)); });
+  EXPECT_EQ(both, run(*reference_, [&](Ops& ops) { return ops.concat(view(x, 4), view(y, 4)); }));
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, Experts, ::testing::ValuesIn(testing::subjects()),
                          testing::name_of);
 

@@ -106,7 +106,8 @@ TEST_P(Operations, ElementwiseOnSlicesOfColumns) {
   const Tensor b = view(y, 7).columns(0, 37);
   expect_agreement([&](Ops& ops, auto) { return ops.add(a, b, -0.75F); });
   expect_agreement([&](Ops& ops, auto) { return ops.multiply(a, b); });
-  for (Act act : {Act::silu, Act::gelu, Act::gelu_tanh, Act::relu, Act::relu_squared}) {
+  for (Act act :
+       {Act::silu, Act::gelu, Act::gelu_tanh, Act::relu, Act::relu_squared, Act::quick_gelu}) {
     SCOPED_TRACE(static_cast<int>(act));
     expect_agreement([&](Ops& ops, auto) { return ops.activate(a, act); });
     expect_agreement([&](Ops& ops, auto) { return ops.gated(a, b, act); });
@@ -120,7 +121,8 @@ TEST_P(Operations, ElementwiseOnSlicesOfColumns) {
 
 TEST_P(Operations, ActivationsOfLargeInputsAreFinite) {
   std::vector<float> x = {-1e4F, -200, -89, -88, -20, -1e-3F, 0, 1e-30F, 20, 88, 89, 200, 1e4F};
-  for (Act act : {Act::silu, Act::gelu, Act::gelu_tanh, Act::relu, Act::relu_squared}) {
+  for (Act act :
+       {Act::silu, Act::gelu, Act::gelu_tanh, Act::relu, Act::relu_squared, Act::quick_gelu}) {
     const auto actual = run(*backend_, [&](Ops& ops) { return ops.activate(view(x, 1), act); });
     const auto expected = run(*reference_, [&](Ops& ops) { return ops.activate(view(x, 1), act); });
     for (size_t i = 0; i < x.size(); ++i) {

@@ -46,10 +46,10 @@ class UploadingOps final : public Ops {
     plan(batch);
     ops_.store_kv(kv, up(k), up(v), batch);
   }
-  Tensor attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
-                const Batch& batch) override {
+  Tensor attend(const Tensor& q, const KvLayer& kv, const Attend& attend, const Batch& batch,
+                const Weight* sinks) override {
     plan(batch);
-    return made(ops_.attend(up(q), kv, attend, batch));
+    return made(ops_.attend(up(q), kv, attend, batch, sinks));
   }
   Routes route(const Tensor& logits, const Routing& routing, const Weight* correction) override {
     const Routes routes = ops_.route(up(logits), routing, correction);
@@ -61,6 +61,9 @@ class UploadingOps final : public Ops {
   }
   Tensor linear_heads(const Tensor& x, const Weight& w) override {
     return made(ops_.linear_heads(up(x), w));
+  }
+  Tensor concat(const Tensor& x, const Tensor& y) override {
+    return made(ops_.concat(up(x), up(y)));
   }
   Tensor take(const Tensor& x, std::span<const int32_t> rows) override {
     return made(ops_.take(up(x), rows));

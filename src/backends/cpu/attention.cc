@@ -1,6 +1,7 @@
 #include "backends/cpu/attention.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace matador::cpu {
@@ -13,7 +14,7 @@ int32_t groups_per_block(const KvLayer& kv) { return (kv.block_size + 15) / 16; 
 
 // Where a key-value head begins in a block.
 int64_t head_offset(const KvLayer& kv, int32_t head) {
-  return head * groups_per_block(kv) * group_bytes(kv.type, kv.head_dim);
+  return head * groups_per_block(kv) * group_bytes(kv);
 }
 
 // Some tokens of one sequence, for all of its heads, over some spans of its keys.
@@ -27,12 +28,17 @@ struct Piece {
 
 class Attention {
  public:
-  Attention(const MatmulContext& context, const Tensor& q, const KvLayer& kv, const Attend& attend,
-            const Batch& batch, const Tensor& out)
-      : context_(context), q_(q), kv_(kv), attend_(attend), batch_(batch), out_(out) {
-    if (attend.alibi_max == 0) return;
-    for (int32_t head = 0; head < attend.num_heads; ++head) {
-      slopes_.push_back(alibi_slope(attend, head));
+  Attention(const MatmulContext& context, const Tensor& q, const Attended& to, const Tensor& out)
+      : context_(context),
+        q_(q),
+        kv_(to.kv),
+        attend_(to.attend),
+        batch_(to.batch),
+        sinks_(to.sinks),
+        out_(out) {
+    if (attend_.alibi_max == 0) return;
+    for (int32_t head = 0; head < attend_.num_heads; ++head) {
+      slopes_.push_back(alibi_slope(attend_, head));
     }
   }
 
@@ -48,7 +54,7 @@ class Attention {
   }
 
  private:
-  // What is known of some rows: sums of values [rows, padded head_dim], then each row's highest
+  // What is known of some rows: sums of values [rows, padded value_dim], then each row's highest
   // score, then each row's sum of shares.
   struct Partial {
     float* out;
@@ -59,7 +65,7 @@ class Attention {
   int32_t group() const { return attend_.num_heads / attend_.num_kv_heads; }
   int32_t tokens_per_piece() const { return std::max(1, kRowsPerItem / group()); }
   int64_t most_rows() const { return int64_t{tokens_per_piece()} * group(); }
-  int64_t partial_floats() const { return most_rows() * (padded_dim(kv_.head_dim) + 2); }
+  int64_t partial_floats() const { return most_rows() * (padded_dim(kv_.value_dim()) + 2); }
   int64_t scratch_floats() const {
     return 2 * partial_floats() + most_rows() * (kv_.head_dim + kTileKeys) + 16;
   }
@@ -68,7 +74,7 @@ class Attention {
         context_.arena.allocate(static_cast<size_t>(floats) * sizeof(float)));
   }
   Partial partial_at(float* floats) const {
-    float* highest = floats + most_rows() * padded_dim(kv_.head_dim);
+    float* highest = floats + most_rows() * padded_dim(kv_.value_dim());
     return {floats, highest, highest + most_rows()};
   }
 
@@ -88,7 +94,7 @@ class Attention {
         const int32_t count = std::min(step, end - token);
         const int32_t last = batch_.positions[static_cast<size_t>(token + count - 1)];
         const int32_t first = batch_.positions[static_cast<size_t>(token)];
-        const int32_t seen = attend_.window > 0 ? std::max(0, first - attend_.window + 1) : 0;
+        const int32_t seen = first_seen(attend_.window, attend_.chunk, first);
         pieces_.push_back({s, token, count, spans_until(seen) - 1, spans_until(last)});
       }
     }
@@ -139,7 +145,7 @@ class Attention {
   void merge(const Partial& from, const AttendJob& into) const {
     for (int32_t row = 0; row < into.rows; ++row) {
       context_.kernels.merge(into, row, from.highest[row], from.total[row],
-                             from.out + int64_t{row} * padded_dim(kv_.head_dim));
+                             from.out + int64_t{row} * padded_dim(kv_.value_dim()));
     }
   }
 
@@ -150,8 +156,10 @@ class Attention {
                 batch_.block_tables.data() + int64_t{piece.sequence} * batch_.block_table_stride,
             .block_size = kv_.block_size,
             .head_dim = kv_.head_dim,
+            .value_dim = kv_.value_dim(),
             .softcap = attend_.softcap,
             .window = attend_.window,
+            .chunk = attend_.chunk,
             .rows = piece.tokens * group(),
             .heads = group(),
             .first_position = batch_.positions[static_cast<size_t>(piece.first_token)],
@@ -176,8 +184,9 @@ class Attention {
     for (int32_t row = 0; row < job.rows; ++row) {
       const float* from = q_.row<const float>(piece.first_token + row / group()) +
                           (head * group() + row % group()) * kv_.head_dim;
+      const float scale = score_scale(attend_, job.first_position + row / group());
       for (int32_t d = 0; d < kv_.head_dim; ++d) {
-        q[int64_t{row} * kv_.head_dim + d] = from[d] * attend_.scale;
+        q[int64_t{row} * kv_.head_dim + d] = from[d] * scale;
       }
     }
     context_.kernels.attend[static_cast<size_t>(kv_.type)](job);
@@ -187,10 +196,14 @@ class Attention {
   void finish(const AttendJob& job, const Piece& piece, int32_t head) const {
     for (int32_t row = 0; row < job.rows; ++row) {
       float* to = out_.row<float>(piece.first_token + row / group()) +
-                  (head * group() + row % group()) * kv_.head_dim;
-      const float* sums = job.out + int64_t{row} * padded_dim(kv_.head_dim);
-      const float inverse = 1 / job.total[row];
-      for (int32_t d = 0; d < kv_.head_dim; ++d) to[d] = sums[d] * inverse;
+                  (head * group() + row % group()) * kv_.value_dim();
+      const float* sums = job.out + int64_t{row} * padded_dim(kv_.value_dim());
+      float total = job.total[row];
+      if (sinks_ != nullptr) {
+        total += std::exp(sinks_[head * group() + row % group()] - job.highest[row]);
+      }
+      const float inverse = 1 / total;
+      for (int32_t d = 0; d < kv_.value_dim(); ++d) to[d] = sums[d] * inverse;
     }
   }
 
@@ -199,6 +212,7 @@ class Attention {
   const KvLayer& kv_;
   const Attend& attend_;
   const Batch& batch_;
+  const float* sinks_;
   const Tensor& out_;
   std::vector<float> slopes_;  // of ALiBi, one a head; empty: none
   std::vector<Piece> pieces_;
@@ -218,17 +232,16 @@ void store_kv(const MatmulContext& context, const KvLayer& kv, const Tensor& k, 
     const int32_t offset = slot % kv.block_size;
     std::byte* block = static_cast<std::byte*>(kv.blocks) + slot / kv.block_size * kv.block_bytes;
     for (int32_t head = 0; head < kv.num_kv_heads; ++head) {
-      std::byte* group =
-          block + head_offset(kv, head) + offset / 16 * group_bytes(kv.type, kv.head_dim);
-      store(k.row<const float>(t) + head * kv.head_dim, v.row<const float>(t) + head * kv.head_dim,
-            kv.head_dim, group, offset % 16);
+      std::byte* group = block + head_offset(kv, head) + offset / 16 * group_bytes(kv);
+      const Tensor& values = kv.latent > 0 ? k : v;
+      store(k.row<const float>(t) + head * kv.head_dim,
+            values.row<const float>(t) + head * kv.head_dim, kv, group, offset % 16);
     }
   }
 }
 
-void attend(const MatmulContext& context, const Tensor& q, const KvLayer& kv, const Attend& attend,
-            const Batch& batch, const Tensor& out) {
-  Attention(context, q, kv, attend, batch, out).run();
+void attend(const MatmulContext& context, const Tensor& q, const Attended& to, const Tensor& out) {
+  Attention(context, q, to, out).run();
 }
 
 }  // namespace matador::cpu

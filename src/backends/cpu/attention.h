@@ -13,7 +13,14 @@ int64_t kv_block_bytes(const KvLayer& kv);
 
 void store_kv(const MatmulContext& context, const KvLayer& kv, const Tensor& k, const Tensor& v,
               const Batch& batch);
-void attend(const MatmulContext& context, const Tensor& q, const KvLayer& kv, const Attend& attend,
-            const Batch& batch, const Tensor& out);
+
+// What queries attend to.
+struct Attended {
+  const KvLayer& kv;
+  const Attend& attend;
+  const Batch& batch;
+  const float* sinks = nullptr;  // one a head, or null
+};
+void attend(const MatmulContext& context, const Tensor& q, const Attended& to, const Tensor& out);
 
 }  // namespace matador::cpu

@@ -125,13 +125,23 @@ Tensor CpuOps::expert_inner(const Tensor& x, std::span<const Segment> segments,
 }
 
 Tensor CpuOps::linear_heads(const Tensor& x, const Weight& w) {
-  Tensor y = make(x.rows, w.count * w.rows);
+  const int64_t head_dim = x.cols / w.count;
+  const int64_t width = w.rows + head_dim - w.cols;
+  Tensor y = make(x.rows, w.count * width);
   const Weight* weight = &w;
   for (int32_t head = 0; head < w.count; ++head) {
-    const Tensor out = y.columns(head * w.rows, w.rows);
+    const Tensor out = y.columns(head * width, w.rows);
     const Segment rows{.matrix = head, .end = x.rows};
-    cpu::multiply(context_, x.columns(head * w.cols, w.cols), {&weight, 1}, {&out, 1}, {&rows, 1});
+    cpu::multiply(context_, x.columns(head * head_dim, w.cols), {&weight, 1}, {&out, 1},
+                  {&rows, 1});
   }
+  if (head_dim == w.cols) return y;
+  for_rows(x.rows, y.cols, [&](int64_t row) {
+    for (int32_t head = 0; head < w.count; ++head) {
+      const float* from = x.row<const float>(row) + head * head_dim;
+      std::copy(from + w.cols, from + head_dim, y.row<float>(row) + head * width + w.rows);
+    }
+  });
   return y;
 }
 

@@ -135,11 +135,21 @@ void CpuOps::store_kv(const KvLayer& kv, const Tensor& k, const Tensor& v, const
   cpu::store_kv(context_, kv, k, v, batch);
 }
 
-Tensor CpuOps::attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
-                      const Batch& batch) {
-  Tensor out = make(q.rows, int64_t{attend.num_heads} * attend.head_dim);
-  cpu::attend(context_, q, kv, attend, batch, out);
+Tensor CpuOps::attend(const Tensor& q, const KvLayer& kv, const Attend& attend, const Batch& batch,
+                      const Weight* sinks) {
+  Tensor out = make(q.rows, int64_t{attend.num_heads} * kv.value_dim());
+  const float* scores = sinks != nullptr ? loaded(*sinks).vector.data() : nullptr;
+  cpu::attend(context_, q, {kv, attend, batch, scores}, out);
   return out;
+}
+
+Tensor CpuOps::concat(const Tensor& x, const Tensor& y) {
+  Tensor both = make(x.rows, x.cols + y.cols);
+  for_rows(x.rows, both.cols, [&](int64_t row) {
+    std::copy_n(x.row<const float>(row), x.cols, both.row<float>(row));
+    std::copy_n(y.row<const float>(row), y.cols, both.row<float>(row) + x.cols);
+  });
+  return both;
 }
 
 Tensor CpuOps::take(const Tensor& x, std::span<const int32_t> rows) {

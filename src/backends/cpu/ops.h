@@ -32,12 +32,13 @@ class CpuOps final : public Ops {
   Tensor clamp(const Tensor& x, float limit) override;
   void rope(Tensor& heads, int32_t head_dim, const Rope& rope, const Batch& batch) override;
   void store_kv(const KvLayer& kv, const Tensor& k, const Tensor& v, const Batch& batch) override;
-  Tensor attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
-                const Batch& batch) override;
+  Tensor attend(const Tensor& q, const KvLayer& kv, const Attend& attend, const Batch& batch,
+                const Weight* sinks) override;
   Routes route(const Tensor& logits, const Routing& routing, const Weight* correction) override;
   Tensor experts(const Tensor& x, const Routes& routes, const ExpertWeights& weights,
                  const Expert& expert) override;
   Tensor linear_heads(const Tensor& x, const Weight& w) override;
+  Tensor concat(const Tensor& x, const Tensor& y) override;
   Tensor take(const Tensor& x, std::span<const int32_t> rows) override;
   Tensor scale_logits(const Tensor& x, float factor, float softcap) override;
 

@@ -48,7 +48,8 @@ class CudaBackend final : public Backend {
   Weight make_random(HostWeight shape, uint64_t seed) override;
   std::unique_ptr<Buffer> allocate(size_t bytes) override;
   int64_t kv_block_bytes(const KvLayer& kv) const override {
-    return 2 * bytes_of(kv.type) * kv.block_size * kv.num_kv_heads * kv.head_dim;
+    const int64_t parts = kv.latent > 0 ? 1 : 2;
+    return parts * bytes_of(kv.type) * kv.block_size * kv.num_kv_heads * kv.head_dim;
   }
   void copy(void* to, const void* from, size_t bytes) override;
   void plan(const Batch& batch) override;
@@ -138,12 +139,13 @@ Weight CudaBackend::make_random(HostWeight shape, uint64_t seed) {
   check(cudaSetDevice(device_.index), "cudaSetDevice");
   Weight weight;
   weight.format = shape.format;
+  weight.count = shape.count;
   weight.rows = shape.rows;
   weight.cols = shape.cols;
   weight.precision = shape.precision;
-  auto memory =
-      std::make_shared<DeviceMemory>(static_cast<size_t>(weight.rows * weight.row_bytes()));
-  fill_random({memory->as<std::byte>(), DType::bf16, weight.rows, weight.cols, weight.cols}, seed,
+  const int64_t rows = weight.count * weight.rows;
+  auto memory = std::make_shared<DeviceMemory>(static_cast<size_t>(rows * weight.row_bytes()));
+  fill_random({memory->as<std::byte>(), DType::bf16, rows, weight.cols, weight.cols}, seed,
               device_.stream);
   weight.data = memory->as<const std::byte>();
   weight.owner = std::move(memory);

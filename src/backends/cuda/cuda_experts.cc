@@ -45,7 +45,8 @@ Tensor CudaOps::experts(const Tensor& x, const Routes& routes, const ExpertWeigh
 }
 
 Tensor CudaOps::linear_heads(const Tensor& x, const Weight& w) {
-  const Tensor y = make(x.rows, w.count * w.rows, x.dtype);
+  const int64_t kept = x.cols / w.count - w.cols;
+  const Tensor y = make(x.rows, w.count * (w.rows + kept), x.dtype);
   if (launch_) cuda::linear_heads(x, w, y, stream_);
   return y;
 }

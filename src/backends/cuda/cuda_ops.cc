@@ -96,13 +96,14 @@ void CudaOps::store_kv(const KvLayer& kv, const Tensor& k, const Tensor& v, cons
   if (launch_) cuda::store_kv(kv, k, v, batch_.arrays(), stream_);
 }
 
-Tensor CudaOps::attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
-                       const Batch& batch) {
-  const Tensor y = make(q.rows, q.cols, q.dtype);
+Tensor CudaOps::attend(const Tensor& q, const KvLayer& kv, const Attend& attend, const Batch& batch,
+                       const Weight* sinks) {
+  const Tensor y = make(q.rows, int64_t{attend.num_heads} * kv.value_dim(), q.dtype);
   if (!launch_) return y;
-  if (!features_.tensor_cores || q.dtype != DType::bf16 ||
+  if (!features_.tensor_cores || q.dtype != DType::bf16 || sinks != nullptr ||
       !has_tensor_attend(kv, attend, features_.shared_bytes)) {
-    cuda::attend_generic(q, kv, attend, batch_.arrays(), y, stream_);
+    const auto* scores = sinks != nullptr ? reinterpret_cast<const float*>(sinks->data) : nullptr;
+    cuda::attend_generic(q, kv, attend, batch_.arrays(), scores, y, stream_);
     return y;
   }
   const bool decodes_too = attend.num_heads / attend.num_kv_heads > kDecodeGroup;
@@ -116,6 +117,15 @@ Tensor CudaOps::attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
     cuda::attend_decode(q, kv, attend, batch_.arrays(), partials_.as<float>(), y, stream_);
   }
   return y;
+}
+
+Tensor CudaOps::concat(const Tensor& x, const Tensor& y) {
+  const Tensor both = make(x.rows, x.cols + y.cols, x.dtype);
+  if (launch_) {
+    convert(x, both.columns(0, x.cols), stream_);
+    convert(y, both.columns(x.cols, y.cols), stream_);
+  }
+  return both;
 }
 
 Tensor CudaOps::take(const Tensor& x, std::span<const int32_t> rows) {

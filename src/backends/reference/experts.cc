@@ -70,10 +70,15 @@ Tensor ReferenceOps::experts(const Tensor& x, const Routes& routes, const Expert
 }
 
 Tensor ReferenceOps::linear_heads(const Tensor& x, const Weight& w) {
-  Tensor y = make(x.rows, w.count * w.rows);
+  const int64_t head_dim = x.cols / w.count;
+  const int64_t width = w.rows + head_dim - w.cols;
+  Tensor y = make(x.rows, w.count * width);
   for (int64_t t = 0; t < x.rows; ++t) {
-    for (int64_t i = 0; i < y.cols; ++i) {
-      y.row<float>(t)[i] = dot_row(w, i, x.row<const float>(t) + i / w.rows * w.cols);
+    for (int64_t head = 0; head < w.count; ++head) {
+      const float* from = x.row<const float>(t) + head * head_dim;
+      float* to = y.row<float>(t) + head * width;
+      for (int64_t i = 0; i < w.rows; ++i) to[i] = dot_row(w, head * w.rows + i, from);
+      std::copy(from + w.cols, from + head_dim, to + w.rows);
     }
   }
   return y;

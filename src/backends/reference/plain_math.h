@@ -37,6 +37,7 @@ inline float apply_act(float x, Act act) {
     }
     case Act::relu: return std::max(x, 0.0F);
     case Act::relu_squared: return std::max(x, 0.0F) * std::max(x, 0.0F);
+    case Act::quick_gelu: return x / (1 + std::exp(-1.702F * x));
   }
   return x;
 }

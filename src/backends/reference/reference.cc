@@ -43,7 +43,8 @@ class ReferenceBackend final : public Backend {
   }
 
   int64_t kv_block_bytes(const KvLayer& kv) const override {
-    return 2 * bytes_of(kv.type) * kv.block_size * kv.num_kv_heads * kv.head_dim;
+    const int64_t parts = kv.latent > 0 ? 1 : 2;
+    return parts * bytes_of(kv.type) * kv.block_size * kv.num_kv_heads * kv.head_dim;
   }
 
   void copy(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }

@@ -28,7 +28,8 @@ void normalise_group(std::span<const float> x, const Norm& norm, const float* we
 // all its tokens' keys and then all their values.
 std::byte* kv_head(const KvLayer& kv, int64_t slot, int32_t part, int32_t head) {
   const int64_t head_bytes = bytes_of(kv.type) * kv.head_dim;
-  const int64_t row = part * kv.block_size + slot % kv.block_size;
+  const int32_t stored_part = kv.latent > 0 ? 0 : part;
+  const int64_t row = stored_part * kv.block_size + slot % kv.block_size;
   return static_cast<std::byte*>(kv.blocks) + slot / kv.block_size * kv.block_bytes +
          (row * kv.num_kv_heads + head) * head_bytes;
 }
@@ -52,32 +53,41 @@ struct Context {
     const int32_t block = batch.block_tables[static_cast<size_t>(
         sequence * batch.block_table_stride + position / kv.block_size)];
     const int64_t slot = int64_t{block} * kv.block_size + position % kv.block_size;
-    std::vector<float> values(static_cast<size_t>(kv.head_dim));
-    format_of(kv.type).decode(kv_head(kv, slot, part, head), values.data(), kv.head_dim);
+    const int32_t width = part == 0 ? kv.head_dim : kv.value_dim();
+    std::vector<float> values(static_cast<size_t>(width));
+    format_of(kv.type).decode(kv_head(kv, slot, part, head), values.data(), width);
     return values;
   }
 };
 
-// One query head over the positions it may see, with a softmax over all their scores.
-void attend_head(const Context& context, const Attend& attend, int32_t position, int32_t head,
-                 const float* q, float* out) {
+// A query of one head: its features, where it is, and the sink's score.
+struct Query {
+  int32_t position, head;
+  const float* q;
+  const float* sink;  // null: none
+};
+
+// One query over the positions it may see, with a softmax over all their scores.
+void attend_head(const Context& context, const Attend& attend, const Query& query, float* out) {
+  const auto [position, head, q, sink] = query;
   const int32_t kv_head = head / (attend.num_heads / attend.num_kv_heads);
-  const int32_t first = attend.window > 0 ? std::max(0, position - attend.window + 1) : 0;
+  const int32_t first = first_seen(attend.window, attend.chunk, position);
   std::vector<double> scores;
   for (int32_t p = first; p <= position; ++p) {
     const std::vector<float> k = context.read(p, 0, kv_head);
     double score = 0;
     for (size_t i = 0; i < k.size(); ++i) score += double{q[i]} * k[i];
-    score *= attend.scale;
+    score *= score_scale(attend, position);
     if (attend.softcap > 0) score = attend.softcap * std::tanh(score / attend.softcap);
     if (attend.alibi_max > 0)
       score += alibi_slope(attend, head) * static_cast<double>(p - position);
     scores.push_back(score);
   }
-  const double highest = *std::max_element(scores.begin(), scores.end());
-  double total = 0;
+  double highest = *std::max_element(scores.begin(), scores.end());
+  if (sink != nullptr) highest = std::max(highest, double{*sink});
+  double total = sink != nullptr ? std::exp(*sink - highest) : 0;
   for (double& score : scores) total += score = std::exp(score - highest);
-  std::vector<double> sum(static_cast<size_t>(attend.head_dim));
+  std::vector<double> sum(static_cast<size_t>(context.kv.value_dim()));
   for (int32_t p = first; p <= position; ++p) {
     const std::vector<float> v = context.read(p, 1, kv_head);
     const double share = scores[static_cast<size_t>(p - first)] / total;
@@ -212,26 +222,38 @@ void ReferenceOps::store_kv(const KvLayer& kv, const Tensor& k, const Tensor& v,
     for (int32_t head = 0; head < kv.num_kv_heads; ++head) {
       const int64_t offset = int64_t{head} * kv.head_dim;
       format.encode(k.row<float>(t) + offset, kv_head(kv, slot, 0, head), kv.head_dim);
+      if (kv.latent > 0) continue;
       format.encode(v.row<float>(t) + offset, kv_head(kv, slot, 1, head), kv.head_dim);
     }
   }
 }
 
 Tensor ReferenceOps::attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
-                            const Batch& batch) {
-  Tensor y = make(q.rows, q.cols);
+                            const Batch& batch, const Weight* sinks) {
+  Tensor y = make(q.rows, int64_t{attend.num_heads} * kv.value_dim());
+  const std::vector<float> sink = sinks != nullptr ? decoded_row(*sinks, 0) : std::vector<float>();
   for (int32_t s = 0; s < batch.num_sequences(); ++s) {
     const Context context{kv, batch, s};
     for (int32_t t = batch.query_start[static_cast<size_t>(s)];
          t < batch.query_start[static_cast<size_t>(s) + 1]; ++t) {
       for (int32_t head = 0; head < attend.num_heads; ++head) {
-        const int64_t offset = int64_t{head} * attend.head_dim;
-        attend_head(context, attend, batch.positions[static_cast<size_t>(t)], head,
-                    q.row<float>(t) + offset, y.row<float>(t) + offset);
+        const Query query{batch.positions[static_cast<size_t>(t)], head,
+                          q.row<float>(t) + int64_t{head} * attend.head_dim,
+                          sinks != nullptr ? &sink[static_cast<size_t>(head)] : nullptr};
+        attend_head(context, attend, query, y.row<float>(t) + int64_t{head} * kv.value_dim());
       }
     }
   }
   return y;
+}
+
+Tensor ReferenceOps::concat(const Tensor& x, const Tensor& y) {
+  Tensor both = make(x.rows, x.cols + y.cols);
+  for (int64_t t = 0; t < x.rows; ++t) {
+    std::copy_n(x.row<float>(t), x.cols, both.row<float>(t));
+    std::copy_n(y.row<float>(t), y.cols, both.row<float>(t) + x.cols);
+  }
+  return both;
 }
 
 Tensor ReferenceOps::take(const Tensor& x, std::span<const int32_t> rows) {

@@ -1,7 +1,7 @@
 // Attention over the paged cache, with a running softmax (FlashAttention, arXiv 2205.14135).
 //
 // A block holds, for each key-value head, groups of up to 16 slots: the group's keys transposed,
-// [head_dim][16], then its values, [16][head_dim padded to 16]. Keys are taken in tiles of four
+// [head_dim][16], then its values, [16][value_dim padded to 16]. Keys are taken in tiles of four
 // groups and tiles in spans of 512 slots; both begin at fixed positions of the sequence and spans
 // are merged in order, so a query's result does not depend on what is computed beside it, nor on
 // how spans are shared out between threads.
@@ -38,7 +38,7 @@ struct AttendKernel {
     const int32_t per_block = (job.block_size + 15) / 16;
     const int32_t block = index / per_block;
     const int32_t offset = index % per_block * 16;
-    const int64_t group_values = int64_t{16} * (job.head_dim + padded_dim(job.head_dim));
+    const int64_t group_values = int64_t{16} * (job.head_dim + padded_dim(job.value_dim));
     const T* base =
         reinterpret_cast<const T*>(job.blocks + job.block_table[block] * job.block_bytes) +
         index % per_block * group_values;
@@ -49,8 +49,7 @@ struct AttendKernel {
     return job.first_position + row / job.heads;
   }
   static int32_t first_key(const AttendJob& job, int32_t row) {
-    const int32_t first = job.window > 0 ? last_key(job, row) - job.window + 1 : 0;
-    return first > 0 ? first : 0;
+    return first_seen(job.window, job.chunk, last_key(job, row));
   }
 
   // The tile at group `index`, with no rows where no row sees it.
@@ -113,7 +112,7 @@ struct AttendKernel {
   template <int kRows, int kVectors>
   MATADOR_DEVICE static void weigh_values(const AttendJob& job, const Tile& tile, int32_t row,
                                           int32_t dim) {
-    const int32_t padded = padded_dim(job.head_dim);
+    const int32_t padded = padded_dim(job.value_dim);
     const int32_t last = last_key(job, row + kRows - 1);
     float* out = job.span_out + int64_t{row} * padded + dim;
     F sums[kRows][kVectors];
@@ -149,7 +148,7 @@ struct AttendKernel {
 
   template <int kRows>
   MATADOR_DEVICE static void weigh_rows(const AttendJob& job, const Tile& tile, int32_t row) {
-    const int32_t padded = padded_dim(job.head_dim);
+    const int32_t padded = padded_dim(job.value_dim);
     int32_t dim = 0;
     for (; dim + V::kAttendVectors * 16 <= padded; dim += V::kAttendVectors * 16) {
       weigh_values<kRows, V::kAttendVectors>(job, tile, row, dim);
@@ -192,7 +191,7 @@ struct AttendKernel {
       V::store(scores + g * 16, share);
       sum = V::add(sum, share);
     }
-    float* out = job.span_out + int64_t{row} * padded_dim(job.head_dim);
+    float* out = job.span_out + int64_t{row} * padded_dim(job.value_dim);
     if (highest > old) rescale(job, out, old - highest, job.span_total[row]);
     job.span_total[row] += V::sum(sum);
     job.span_highest[row] = highest;
@@ -205,7 +204,7 @@ struct AttendKernel {
     V::store(factors, M::exp(V::set(exponent)));
     total *= factors[0];
     const F factor = V::load(factors);
-    for (int32_t d = 0; d < padded_dim(job.head_dim); d += 16) {
+    for (int32_t d = 0; d < padded_dim(job.value_dim); d += 16) {
       V::store(out + d, V::mul(V::load(out + d), factor));
     }
   }
@@ -225,7 +224,7 @@ struct AttendKernel {
   }
 
   static void attend(const AttendJob& job) {
-    const int32_t padded = padded_dim(job.head_dim);
+    const int32_t padded = padded_dim(job.value_dim);
     for (int32_t row = 0; row < job.rows; ++row) job.highest[row] = -__builtin_inff();
     for (int32_t span = job.span_begin; span < job.span_end; ++span) {
       for (int32_t row = 0; row < job.rows; ++row) {
@@ -249,7 +248,7 @@ struct AttendKernel {
   static void merge(const AttendJob& into, int32_t row, float highest, float total,
                     const float* out) {
     if (highest == -__builtin_inff()) return;  // the span holds none of the row's keys
-    const int32_t padded = padded_dim(into.head_dim);
+    const int32_t padded = padded_dim(into.value_dim);
     float* sums = into.out + int64_t{row} * padded;
     if (into.highest[row] == -__builtin_inff()) {
       into.highest[row] = highest;
@@ -270,15 +269,18 @@ struct AttendKernel {
     }
   }
 
-  static void store(const float* k, const float* v, int32_t head_dim, std::byte* group,
+  static void store(const float* k, const float* v, const KvLayer& kv, std::byte* group,
                     int32_t slot) {
     T* keys = reinterpret_cast<T*>(group);
-    T* values = keys + 16 * head_dim + int64_t{slot} * padded_dim(head_dim);
-    for (int32_t d = 0; d < head_dim; d += 16) {
-      const int32_t lanes = head_dim - d < 16 ? head_dim - d : 16;
+    T* values = keys + 16 * kv.head_dim + int64_t{slot} * padded_dim(kv.value_dim());
+    for (int32_t d = 0; d < kv.head_dim; d += 16) {
+      const int32_t lanes = kv.head_dim - d < 16 ? kv.head_dim - d : 16;
       T narrow[16];
       V::store(narrow, V::load(k + d, lanes));
       for (int32_t i = 0; i < lanes; ++i) keys[(d + i) * 16 + slot] = narrow[i];
+    }
+    for (int32_t d = 0; d < kv.value_dim(); d += 16) {
+      const int32_t lanes = kv.value_dim() - d < 16 ? kv.value_dim() - d : 16;
       V::store(values + d, V::load(v + d, lanes));
     }
   }

@@ -54,6 +54,7 @@ struct Elementwise {
       case Act::gelu_tanh: return activate_as<Act::gelu_tanh>(x, out, count);
       case Act::relu: return activate_as<Act::relu>(x, out, count);
       case Act::relu_squared: return activate_as<Act::relu_squared>(x, out, count);
+      case Act::quick_gelu: return activate_as<Act::quick_gelu>(x, out, count);
     }
   }
 
@@ -76,6 +77,7 @@ struct Elementwise {
       case Act::gelu_tanh: return gated_as<Act::gelu_tanh>(gate, up, out, count);
       case Act::relu: return gated_as<Act::relu>(gate, up, out, count);
       case Act::relu_squared: return gated_as<Act::relu_squared>(gate, up, out, count);
+      case Act::quick_gelu: return gated_as<Act::quick_gelu>(gate, up, out, count);
     }
   }
 

@@ -76,8 +76,8 @@ constexpr int kTileGroups = 4;
 constexpr int kTileKeys = 16 * kTileGroups;
 constexpr int kSpanTiles = 8;
 constexpr int32_t padded_dim(int32_t head_dim) { return (head_dim + 15) / 16 * 16; }
-constexpr int64_t group_bytes(KvType type, int32_t head_dim) {
-  return bytes_of(type) * 16 * (head_dim + padded_dim(head_dim));
+constexpr int64_t group_bytes(const KvLayer& kv) {
+  return bytes_of(kv.type) * 16 * (kv.head_dim + padded_dim(kv.value_dim()));
 }
 
 // Some spans of the keys of one sequence and key-value head, for consecutive query tokens.
@@ -87,8 +87,10 @@ struct AttendJob {
   const int32_t* block_table = nullptr;
   int32_t block_size = 0;
   int32_t head_dim = 0;
+  int32_t value_dim = 0;
   float softcap = 0;
   int32_t window = 0;
+  int32_t chunk = 0;
   int32_t rows = 0;            // query rows: for each token, the heads of the group
   int32_t heads = 0;           // query heads of the group
   int32_t first_position = 0;  // of the first token
@@ -98,7 +100,7 @@ struct AttendJob {
   float* scores = nullptr;        // scratch [rows, kTileKeys]
   float* highest = nullptr;       // [rows]: results, for each row
   float* total = nullptr;         // [rows]
-  float* out = nullptr;           // [rows, padded head_dim], not yet divided by total
+  float* out = nullptr;           // [rows, padded value_dim], not yet divided by total
   float* span_highest = nullptr;  // scratch: the same for one span
   float* span_total = nullptr;
   float* span_out = nullptr;
@@ -125,8 +127,9 @@ struct Kernels {
   // One head in place; cosines and sines are [dim / 2].
   void (*rope)(float* x, const float* cosines, const float* sines, int32_t dim, bool interleaved);
   // One head's key and value into its slot of a group of 16 slots.
-  std::array<
-      void (*)(const float* k, const float* v, int32_t head_dim, std::byte* group, int32_t slot), 3>
+  std::array<void (*)(const float* k, const float* v, const KvLayer& kv, std::byte* group,
+                      int32_t slot),
+             3>
       store_kv;
   std::array<void (*)(const AttendJob&), 3> attend;
   // out = (out, other) as if their spans had been one; see AttendJob for the fields.

@@ -63,6 +63,8 @@ struct Math {
     } else if constexpr (kAct == Act::relu_squared) {
       const F positive = V::max(x, V::set(0));
       return V::mul(positive, positive);
+    } else if constexpr (kAct == Act::quick_gelu) {
+      return V::div(x, V::add(V::set(1), exp(V::mul(x, V::set(-1.702F)))));
     } else if constexpr (kAct == Act::gelu) {
       const F half = V::mul(x, V::set(0.5F));
       return V::fma(half, erf(V::mul(x, V::set(0.707106781F))), half);

@@ -13,7 +13,7 @@ constexpr int kWarps = kThreads / 32;
 
 template <int kPerLane, class T, class K>
 __global__ void attend_generic_kernel(View<const T> q, KvView<const K> kv, Attend attend,
-                                      BatchArrays batch, View<T> y) {
+                                      BatchArrays batch, const float* sinks, View<T> y) {
   const int64_t item = int64_t{blockIdx.x} * kWarps + threadIdx.x / 32;
   const int64_t token = item / attend.num_heads;
   if (token >= batch.num_tokens) return;
@@ -31,14 +31,17 @@ __global__ void attend_generic_kernel(View<const T> q, KvView<const K> kv, Atten
                    : 0;
   }
   const float slope = attend.alibi_max > 0 ? alibi_slope(attend, head) : 0;
-  float highest = -INFINITY, total = 0;
-  for (int p = attend.window > 0 ? max(0, position - attend.window + 1) : 0; p <= position; ++p) {
+  const float scale = score_scale(attend, position);
+  const int values = kv.latent > 0 ? kv.latent : attend.head_dim;
+  float highest = sinks != nullptr ? sinks[head] : -INFINITY;
+  float total = sinks != nullptr ? 1 : 0;
+  for (int p = first_seen(attend.window, attend.chunk, position); p <= position; ++p) {
     const K* key = kv.key(table[p / kv.block_size], kv_head, p % kv.block_size);
     float score = 0;
     for (int i = 0; i < kPerLane; ++i) {
       if (lane + 32 * i < attend.head_dim) score = fmaf(query[i], load(key + lane + 32 * i), score);
     }
-    score = warp_sum(score) * attend.scale;
+    score = warp_sum(score) * scale;
     if (attend.softcap > 0) score = attend.softcap * tanhf(score / attend.softcap);
     score += slope * static_cast<float>(p - position);
     const float before = highest;
@@ -47,35 +50,38 @@ __global__ void attend_generic_kernel(View<const T> q, KvView<const K> kv, Atten
     total = total * shrink + share;
     const K* value = key + kv.value_offset();
     for (int i = 0; i < kPerLane; ++i) {
-      if (lane + 32 * i < attend.head_dim) {
+      if (lane + 32 * i < values) {
         sum[i] = sum[i] * shrink + share * load(value + lane + 32 * i);
       }
     }
   }
   for (int i = 0; i < kPerLane; ++i) {
     const int feature = lane + 32 * i;
-    if (feature >= attend.head_dim) continue;
-    store(y.row(token) + int64_t{head} * attend.head_dim + feature, sum[i] / total);
+    if (feature >= values) continue;
+    store(y.row(token) + int64_t{head} * values + feature, sum[i] / total);
   }
 }
 
 }  // namespace
 
 void attend_generic(const Tensor& q, const KvLayer& kv, const Attend& attend,
-                    const BatchArrays& batch, const Tensor& y, cudaStream_t stream) {
+                    const BatchArrays& batch, const float* sinks, const Tensor& y,
+                    cudaStream_t stream) {
   if (q.rows == 0) return;
-  if (attend.head_dim > 512) throw std::runtime_error("attention heads wider than 512 features");
+  if (attend.head_dim > 640) throw std::runtime_error("attention heads wider than 640 features");
   const auto grid = static_cast<unsigned>(ceil_div(q.rows * attend.num_heads, kWarps));
   with_type(q.dtype, [&]<class T>() {
     with_kv_type(kv.type, [&]<class K>() {
       const auto launch = [&](auto kernel) {
         kernel<<<grid, kThreads, 0, stream>>>(view<const T>(q), view<const K>(kv), attend, batch,
-                                              view<T>(y));
+                                              sinks, view<T>(y));
       };
       if (attend.head_dim <= 128) {
         launch(attend_generic_kernel<4, T, K>);
-      } else {
+      } else if (attend.head_dim <= 512) {
         launch(attend_generic_kernel<16, T, K>);
+      } else {
+        launch(attend_generic_kernel<20, T, K>);
       }
     });
   });

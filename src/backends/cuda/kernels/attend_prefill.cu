@@ -169,7 +169,8 @@ int count_runs(std::span<const int32_t> query_start, int tokens, bool decodes_to
 
 bool has_tensor_attend(const KvLayer& kv, const Attend& attend, size_t shared_bytes) {
   const int group = attend.num_heads / attend.num_kv_heads;
-  if (attend.alibi_max > 0) return false;
+  if (attend.alibi_max > 0 || attend.chunk > 0 || attend.temperature != 0) return false;
+  if (kv.latent > 0) return false;
   if (kv.type == KvType::f32 || group > 64 || !has_head_dim(kv.head_dim)) return false;
   size_t needed = 0;
   with_head_dim(kv.head_dim, [&]<int kDim>() {

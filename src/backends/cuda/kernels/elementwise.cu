@@ -87,6 +87,7 @@ __device__ float apply(float x) {
   if constexpr (kAct == Act::gelu_tanh) {
     return 0.5F * x * (1 + tanhf(0.79788456080286536F * (x + 0.044715F * x * x * x)));
   }
+  if constexpr (kAct == Act::quick_gelu) return x / (1 + expf(-1.702F * x));
   if constexpr (kAct == Act::relu_squared) return fmaxf(x, 0) * fmaxf(x, 0);
   return fmaxf(x, 0);
 }
@@ -111,6 +112,7 @@ void map_act(Act act, const Tensor& a, const Tensor& b, const Tensor& y, cudaStr
     case Act::gelu_tanh: return map(F<Act::gelu_tanh>{}, a, b, y, stream);
     case Act::relu: return map(F<Act::relu>{}, a, b, y, stream);
     case Act::relu_squared: return map(F<Act::relu_squared>{}, a, b, y, stream);
+    case Act::quick_gelu: return map(F<Act::quick_gelu>{}, a, b, y, stream);
   }
 }
 

@@ -59,13 +59,19 @@ __global__ void expert_linear_kernel(View<const X> x, int routes_per_row, Stack<
   if (threadIdx.x % 32 == 0) store(y.row(route) + row, w.bias != nullptr ? sum + w.bias[at] : sum);
 }
 
+// `kept` features of a head are copied behind its product.
 template <class F, class X>
-__global__ void linear_heads_kernel(View<const X> x, Stack<F> w, View<X> y, int64_t outputs) {
+__global__ void linear_heads_kernel(View<const X> x, Stack<F> w, View<X> y, int64_t outputs,
+                                    int64_t kept) {
   const int64_t output = int64_t{blockIdx.y} * kWarps + threadIdx.x / 32;
   if (output >= outputs) return;
-  const X* from = x.row(blockIdx.x) + output / w.rows * w.row_blocks * F::values;
-  const float sum = row_dot<F>(w.blocks + output * w.row_blocks, from, w.row_blocks, 1);
-  if (threadIdx.x % 32 == 0) store(y.row(blockIdx.x) + output, sum);
+  const int64_t head = output / (w.rows + kept), row = output % (w.rows + kept);
+  const int64_t cols = w.row_blocks * F::values;
+  const X* from = x.row(blockIdx.x) + head * (cols + kept);
+  const float value = row < w.rows ? row_dot<F>(w.blocks + (head * w.rows + row) * w.row_blocks,
+                                                from, w.row_blocks, 1)
+                                   : load(from + cols + row - w.rows);
+  if (threadIdx.x % 32 == 0) store(y.row(blockIdx.x) + output, value);
 }
 
 template <class X>
@@ -131,7 +137,7 @@ void linear_heads(const Tensor& x, const Weight& w, const Tensor& y, cudaStream_
   with_format(*w.format, [&]<class F>() {
     with_type(x.dtype, [&]<class X>() {
       linear_heads_kernel<F, X><<<warp_grid(y.rows, y.cols), kThreads, 0, stream>>>(
-          view<const X>(x), stack<F>(w), view<X>(y), y.cols);
+          view<const X>(x), stack<F>(w), view<X>(y), y.cols, y.cols / w.count - w.rows);
     });
   });
   check_launch("linear_heads_kernel");

@@ -107,8 +107,10 @@ inline constexpr int kSkinnyOutputs = 4;
 void skinny_linear(const Tensor& x, std::span<const SkinnyOutput> outputs, cudaStream_t stream);
 
 // Attention of any head size and dtype, one warp a query head; f32 arithmetic in order of position.
+// `sinks` may be null.
 void attend_generic(const Tensor& q, const KvLayer& kv, const Attend& attend,
-                    const BatchArrays& batch, const Tensor& y, cudaStream_t stream);
+                    const BatchArrays& batch, const float* sinks, const Tensor& y,
+                    cudaStream_t stream);
 // Attention on tensor cores (sm_80): bf16 q, a cache of 16-bit numbers, a head_dim of
 // has_tensor_attend, which depends on the shared memory a block may have. Every token's result is
 // the same bits from either kernel.

@@ -44,7 +44,8 @@ void rope(const Tensor& heads, int32_t head_dim, const Rope& rope, const RopeAng
   const int count = rope.dim / 2;
   const Pairs pairs{count, rope.interleaved ? 2 : 1, rope.interleaved ? 1 : count,
                     rope.attention_factor};
-  const int num_heads = static_cast<int>(heads.cols) / head_dim;
+  // The last head may be shorter, where the rotated features are not a head's first.
+  const int num_heads = static_cast<int>(ceil_div(heads.cols, head_dim));
   const dim3 block(static_cast<unsigned>(count),
                    static_cast<unsigned>(std::max(1, std::min(num_heads, 256 / count))));
   with_type(heads.dtype, [&]<class T>() {

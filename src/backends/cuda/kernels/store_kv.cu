@@ -16,7 +16,7 @@ __global__ void store_kv_kernel(KvView<K> kv, View<const T> k, View<const T> v,
   for (int i = threadIdx.x; i < kv.num_heads * kv.head_dim; i += kThreads) {
     K* key = kv.key(block, i / kv.head_dim, offset) + i % kv.head_dim;
     store(key, load(k.row(token) + i));
-    store(key + kv.value_offset(), load(v.row(token) + i));
+    if (kv.latent == 0) store(key + kv.value_offset(), load(v.row(token) + i));
   }
 }
 

@@ -18,7 +18,10 @@ import safetensors.torch
 import torch
 import transformers
 
+from transformers.core_model_loading import revert_weight_conversion
+
 from tiny_dense import RENAMED
+from tiny_moe import MOE
 from tiny_variants import VARIANTS
 
 DATA = pathlib.Path(__file__).parent.parent / "tests" / "data" / "models"
@@ -42,7 +45,8 @@ def is_table(name):
 
 def randomize(model, generator):
     """Weights of a size that gives every operation a say; norms and biases away from defaults."""
-    for name, parameter in model.named_parameters():
+    biases = [b for b in model.named_buffers() if b[0].endswith("correction_bias")]
+    for name, parameter in list(model.named_parameters()) + biases:
         noise = torch.randn(parameter.shape, generator=generator)
         if is_norm(name) and name.endswith("weight"):
             parameter.data = norm_base(model.config.model_type) + 0.3 * noise
@@ -64,6 +68,9 @@ def save_weights(folder, config, dtype, seed):
         for name, tensor in model.state_dict().items()
         if name not in tied
     }
+    if folder.name in MOE and not folder.name.endswith("-fused"):
+        tensors = revert_weight_conversion(model, tensors)
+        tensors = {name: tensor.contiguous().clone() for name, tensor in tensors.items()}
     for name, tensor in list(tensors.items()):
         if folder.name in RENAMED:
             old, new = RENAMED[folder.name]

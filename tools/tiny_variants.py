@@ -5,6 +5,7 @@ prompts, original contexts shorter than the prompts, both spellings of keys.
 """
 
 from tiny_dense import DENSE
+from tiny_moe import MOE
 
 SIZES = {
     "hidden_size": 32,
@@ -315,4 +316,4 @@ VARIANTS = {
         "bfloat16",
         smollm3(use_sliding_window=True, sliding_window=8, no_rope_layer_interval=2),
     ),
-} | DENSE
+} | DENSE | MOE

@@ -65,11 +65,10 @@ Decoder::Decoder(const Architecture& architecture, DecoderSpec spec) : spec_(std
     for (const Residual& residual : layer) {
       BoundResidual bound{.residual = &residual};
       for (const Path& path : residual.paths) {
-        const auto* attention = std::get_if<Attention>(&path.op);
-        bound.paths.push_back({.path = &path, .kv = attention ? next_kv++ : -1});
-        if (attention && attention->rope.depends_on_length() && !length_dependent_) {
-          length_dependent_ = attention;
-        }
+        const Rope* rope = rope_of(path.op);
+        const bool has_state = paged_state(path.op, KvType::f32, 1).has_value();
+        bound.paths.push_back({.path = &path, .kv = has_state ? next_kv++ : -1});
+        if (rope && rope->depends_on_length() && !length_dependent_) length_dependent_ = rope;
       }
       residuals_.push_back(std::move(bound));
     }
@@ -140,15 +139,15 @@ std::vector<KvLayer> Decoder::kv_layers(KvType type, int32_t block_size) const {
   std::vector<KvLayer> layers;
   for (const BoundResidual& residual : residuals_) {
     for (const BoundPath& bound : residual.paths) {
-      const auto* attention = std::get_if<Attention>(&bound.path->op);
-      if (attention != nullptr) layers.push_back(kv_layer(*attention, type, block_size));
+      const std::optional<KvLayer> kv = paged_state(bound.path->op, type, block_size);
+      if (kv) layers.push_back(*kv);
     }
   }
   return layers;
 }
 
 int32_t Decoder::length_class(int32_t rope_length) const {
-  return length_dependent_ ? length_dependent_->rope.length_class(rope_length) : 0;
+  return length_dependent_ ? length_dependent_->length_class(rope_length) : 0;
 }
 
 std::string Decoder::describe() const { return info_.architecture + "\n" + print(spec_); }

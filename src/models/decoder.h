@@ -53,8 +53,8 @@ class Decoder final : public Model {
 
   DecoderSpec spec_;
   ModelInfo info_;
-  const Attention* length_dependent_ = nullptr;  // the first whose rope depends on the length
-  std::vector<BoundResidual> residuals_;         // of all layers, one after another
+  const Rope* length_dependent_ = nullptr;  // the first that depends on the length
+  std::vector<BoundResidual> residuals_;    // of all layers, one after another
   Weight embed_, positions_, embedding_norm_, final_norm_, head_;
   Weight project_in_, project_out_;  // where embedding_size differs
 };

@@ -38,8 +38,9 @@ Act read_act(ConfigReader& c, std::string_view key, std::string_view otherwise) 
     if (name == tanh) return Act::gelu_tanh;
   }
   if (name == "relu") return Act::relu;
+  if (name == "quick_gelu") return Act::quick_gelu;
   if (name == "relu2") return Act::relu_squared;
-  c.refuse(key, "silu, gelu, gelu_pytorch_tanh, relu or relu2");
+  c.refuse(key, "silu, gelu, gelu_pytorch_tanh, relu, relu2 or quick_gelu");
   return Act::silu;
 }
 
@@ -103,9 +104,10 @@ Mlp plain_mlp(ConfigReader& c, std::string_view default_act) {
           .bias = true};
 }
 
-Layer pre_norm(const Norm& norm, const Attention& attention, const Mlp& mlp) {
+Layer pre_norm(const Norm& norm, const SubLayer& attention, const SubLayer& ffn) {
+  const std::string_view name = std::holds_alternative<Moe>(ffn) ? "moe" : "mlp";
   return {{.paths = {{.name = "attn", .in = norm, .op = attention}}},
-          {.paths = {{.name = "mlp", .in = norm, .op = mlp}}}};
+          {.paths = {{.name = name, .in = norm, .op = ffn}}}};
 }
 
 Layer parallel(const Norm& norm, const Attention& attention, const Mlp& mlp) {

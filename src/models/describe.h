@@ -48,7 +48,8 @@ inline constexpr std::string_view kTransformerPrefixes[] = {"transformer.", ""};
 
 int32_t num_layers(ConfigReader& c);
 
-Layer pre_norm(const Norm& norm, const Attention& attention, const Mlp& mlp);
+// `ffn` is an MLP or a mixture of experts, whose weights are called "mlp" or "moe".
+Layer pre_norm(const Norm& norm, const SubLayer& attention, const SubLayer& ffn);
 // Both sub-layers read the same norm of the layer's input, and are added together.
 Layer parallel(const Norm& norm, const Attention& attention, const Mlp& mlp);
 // The same, each with a norm of its own.

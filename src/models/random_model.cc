@@ -22,7 +22,7 @@ class RandomBinder final : public Binder {
   int64_t num_parameters() const override {
     int64_t count = 0;
     for (const auto& [role, target] : requests_) {
-      count += role.rows * role.cols + (role.bias ? role.rows : 0);
+      count += rows_of(role) * (role.cols + (role.bias ? 1 : 0));
     }
     return count;
   }
@@ -51,18 +51,20 @@ class RandomBinder final : public Binder {
   static const Format* format_of(const Role& role) {
     return find_format(role.kind == Role::Kind::vector ? "f32" : "bf16");
   }
+  static int64_t rows_of(const Role& role) { return role.count * role.rows; }
   static uint64_t bytes_of(const Role& role) {
-    return static_cast<uint64_t>(format_of(role)->bytes(role.cols) * role.rows);
+    return static_cast<uint64_t>(format_of(role)->bytes(role.cols) * rows_of(role));
   }
   static Weight make(const Role& role, uint64_t seed, Backend& backend, Precision precision) {
     HostWeight host;
     host.format = format_of(role);
+    host.count = role.count;
     host.rows = role.rows;
     host.cols = role.cols;
     host.precision = precision;
     host.is_table = role.kind == Role::Kind::table;
     const bool is_vector = role.kind == Role::Kind::vector;
-    if (role.bias) host.bias.assign(static_cast<size_t>(is_vector ? role.cols : role.rows), 0);
+    if (role.bias) host.bias.assign(static_cast<size_t>(is_vector ? role.cols : rows_of(role)), 0);
     if (!is_vector) return backend.make_random(std::move(host), seed);
     auto ones = std::make_shared<std::vector<float>>(static_cast<size_t>(role.cols), 1.0F);
     host.data = reinterpret_cast<const std::byte*>(ones->data());

@@ -50,6 +50,26 @@ void print_ends(const DecoderSpec& spec, std::ostream& out) {
 
 }  // namespace
 
+std::optional<KvLayer> paged_state(const SubLayer& op, KvType type, int32_t block_size) {
+  return std::visit(
+      [&](const auto& o) -> std::optional<KvLayer> {
+        if constexpr (requires { kv_layer(o, type, block_size); }) {
+          return kv_layer(o, type, block_size);
+        }
+        return std::nullopt;
+      },
+      op);
+}
+
+const Rope* rope_of(const SubLayer& op) {
+  return std::visit(
+      [](const auto& o) -> const Rope* {
+        if constexpr (requires { o.rope; }) return &o.rope;
+        return nullptr;
+      },
+      op);
+}
+
 std::string print(const DecoderSpec& spec) {
   std::ostringstream out;
   out << "embed: " << spec.vocab_size << " tokens of " << spec.hidden_size;

@@ -9,17 +9,25 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "nn/attention.h"
+#include "nn/mla.h"
 #include "nn/mlp.h"
+#include "nn/moe.h"
 
 namespace matador {
 
-using SubLayer = std::variant<Attention, Mlp>;
+using SubLayer = std::variant<Attention, Mla, Mlp, Moe>;
+
+// Its paged state; nothing where it keeps none.
+std::optional<KvLayer> paged_state(const SubLayer& op, KvType type, int32_t block_size);
+// Its rotary positions; null where it has none.
+const Rope* rope_of(const SubLayer& op);
 
 // out(op(in(x))).
 struct Path {

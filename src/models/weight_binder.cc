@@ -1,8 +1,6 @@
 #include "models/weight_binder.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -37,43 +35,60 @@ std::string list(std::string_view what, const std::vector<std::string>& items) {
   return text;
 }
 
-int64_t values_of(const StoredTensor& tensor) {
-  return std::accumulate(tensor.shape.begin(), tensor.shape.end(), int64_t{1}, std::multiplies<>());
+int64_t product(std::span<const int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
 }
 
-// Of a vector, which some checkpoints give as [heads, head_dim].
+// Some checkpoints give a vector as [heads, head_dim], a stack of matrices as one of all rows.
 bool fits(const StoredTensor& tensor, const std::vector<int64_t>& shape) {
-  return tensor.shape == shape || (shape.size() == 1 && values_of(tensor) == shape.front());
+  if (tensor.shape == shape) return true;
+  const bool same_size = product(tensor.shape) == product(shape);
+  const bool is_row = shape.size() == 2 && shape.front() == 1 && tensor.shape.size() == 1;
+  if (shape.size() == 1 || is_row) return same_size;
+  return shape.size() == 3 && tensor.shape.size() == 2 && same_size &&
+         tensor.shape.back() == shape.back();
 }
 
-std::vector<float> decode(const StoredTensor& tensor) {
-  std::vector<float> values(static_cast<size_t>(values_of(tensor)));
-  tensor.format->decode(tensor.data, values.data(), static_cast<int64_t>(values.size()));
-  return values;
-}
+bool is_split(const std::string& name) { return name.find("{}") != std::string::npos; }
 
-// Gives `host` bytes of its own.
-template <class T>
-void own(HostWeight& host, std::vector<T> values) {
-  auto owner = std::make_shared<const std::vector<T>>(std::move(values));
-  host.data = reinterpret_cast<const std::byte*>(owner->data());
-  host.owner = std::move(owner);
-  host.mapped = false;
-}
-
-// Baichuan 2's head: rows of length 1 (below 1e-12, torch's functional.normalize divides by that).
-std::vector<float> unit_rows(const HostWeight& matrix) {
-  std::vector<float> values(static_cast<size_t>(matrix.rows * matrix.cols));
-  const int64_t row_bytes = matrix.format->bytes(matrix.cols);
-  for (int64_t row = 0; row < matrix.rows; ++row) {
-    const std::span<float> out(values.data() + row * matrix.cols, static_cast<size_t>(matrix.cols));
-    matrix.format->decode(matrix.data + row * row_bytes, out.data(), matrix.cols);
-    double squares = 0;
-    for (float value : out) squares += double{value} * value;
-    const double length = std::max(std::sqrt(squares), 1e-12);
-    for (float& value : out) value = static_cast<float>(value / length);
+// The tensors' names that a name stands for.
+std::vector<std::string> expanded(const std::string& name, int32_t count) {
+  if (!is_split(name)) return {name};
+  const size_t at = name.find("{}");
+  std::vector<std::string> names;
+  for (int32_t i = 0; i < count; ++i) {
+    names.push_back(name.substr(0, at) + std::to_string(i) + name.substr(at + 2));
   }
-  return values;
+  return names;
+}
+
+// How `role` lies in a tensor that holds `held`.
+StoredRole lie(const Role& role, std::span<const Role> held, Layout layout) {
+  const bool by_part = layout == Layout::by_part || layout == Layout::transposed_by_part;
+  StoredRole result{.role = role};
+  result.transposed = layout == Layout::transposed || layout == Layout::transposed_by_part;
+  result.map.run = by_part ? role.rows / role.parts : role.rows;
+  for (const Role& other : held) {
+    const bool turned = layout == Layout::first_turned && &other == held.data();
+    if (other.name == role.name) {
+      result.map.first = by_part ? result.map.stride : result.matrix_rows;
+      if (turned) result.transposed = true;
+    }
+    result.map.stride += other.rows / other.parts;
+    result.matrix_rows += turned ? other.cols : other.rows;
+    result.matrix_values += other.rows * other.cols;
+  }
+  result.line = layout == Layout::first_turned ? role.rows : result.matrix_rows;
+  return result;
+}
+
+// Of its tensor, or one of them.
+std::vector<int64_t> shape_of(const StoredRole& lies, Layout layout) {
+  const int64_t lines = lies.matrix_rows;
+  if (lies.role.kind == Role::Kind::vector) return {lies.role.cols};
+  if (layout == Layout::first_turned) return {lines, lies.matrix_values / lines};
+  if (lies.transposed) return {lies.role.cols, lines};
+  return {lines, lies.role.cols};
 }
 
 }  // namespace
@@ -85,10 +100,9 @@ void WeightBinder::bind(std::string_view prefix, int32_t layer, std::span<const 
                         std::span<Weight> targets) {
   CHECK(roles.size() == targets.size());
   for (size_t i = 0; i < roles.size(); ++i) {
-    Request request{.role = roles[i]};
-    if (roles[i].stored) request = locate(roles[i], candidates(prefix, layer, roles[i], roles));
-    request.target = &targets[i];
-    requests_.push_back(request);
+    StoredRole found{.role = roles[i]};
+    if (roles[i].stored) found = locate(roles[i], candidates(prefix, layer, roles[i], roles));
+    requests_.push_back({std::move(found), &targets[i]});
   }
 }
 
@@ -102,80 +116,63 @@ std::vector<WeightBinder::Candidate> WeightBinder::candidates(
   std::vector<Candidate> result;
   const std::string wanted = full_name(prefix, role.name);
   for (Names::Place& place : names_.places(wanted, layer)) {
-    const bool by_part = place.layout == Layout::by_part;
-    Candidate candidate{.tensor = std::move(place.tensor),
-                        .transposed = place.layout == Layout::transposed};
-    candidate.map.run = by_part ? role.rows / role.parts : role.rows;
-    bool all_known = true;
-    for (std::string_view held : place.roles) {
+    std::vector<Role> held;  // a fused tensor's roles
+    for (std::string_view name : place.roles) {
       const auto sibling = std::find_if(siblings.begin(), siblings.end(), [&](const Role& other) {
-        return full_name(prefix, other.name) == held;
+        return full_name(prefix, other.name) == name;
       });
-      if (sibling == siblings.end()) {
-        all_known = false;  // a fused tensor of which this sub-layer lacks a part
-        break;
-      }
-      if (held == wanted) {
-        candidate.map.first = by_part ? candidate.map.stride : candidate.rows;
-      }
-      candidate.rows += sibling->rows;
-      candidate.map.stride += sibling->rows / sibling->parts;
+      if (sibling != siblings.end()) held.push_back(*sibling);
     }
-    if (all_known) result.push_back(std::move(candidate));
+    if (held.size() < place.roles.size()) continue;  // this sub-layer lacks a part of it
+    Candidate candidate{.tensor = std::move(place.tensor)};
+    candidate.lies = lie(role, held, place.layout);
+    candidate.shape = shape_of(candidate.lies, place.layout);
+    const bool split = is_split(candidate.tensor);
+    if (split && role.kind == Role::Kind::vector) candidate.shape = {role.cols / role.parts};
+    if (!split && role.count > 1) candidate.shape.insert(candidate.shape.begin(), role.count);
+    result.push_back(std::move(candidate));
   }
   CHECK(!result.empty()) << "no name for the role " << wanted;
   return result;
 }
 
-std::vector<int64_t> WeightBinder::Candidate::shape(const Role& role) const {
-  if (role.kind == Role::Kind::vector) return {is_split() ? role.cols / role.parts : role.cols};
-  return transposed ? std::vector<int64_t>{role.cols, rows} : std::vector<int64_t>{rows, role.cols};
-}
-
-std::string WeightBinder::Candidate::name(int32_t part) const {
-  const size_t at = tensor.find("{}");
-  if (at == std::string::npos) return tensor;
-  return tensor.substr(0, at) + std::to_string(part) + tensor.substr(at + 2);
+// Its tensor, the first of a stack; null where there is none.
+const StoredTensor* WeightBinder::stored(const Candidate& candidate) const {
+  const std::string name = expanded(candidate.tensor, 1).front();
+  const StoredTensor* tensor = checkpoint_.find(name + ".weight");
+  return tensor != nullptr ? tensor : checkpoint_.find(name);
 }
 
 // One that fits, else one that is there (to complain about), else the usual one.
 const WeightBinder::Candidate& WeightBinder::choose(
-    const Role& role, const std::vector<Candidate>& candidates) const {
-  auto stored = [&](const Candidate& candidate) {
-    return checkpoint_.find(candidate.name() + ".weight");
-  };
+    const std::vector<Candidate>& candidates) const {
   auto chosen = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-    return stored(candidate) != nullptr && fits(*stored(candidate), candidate.shape(role));
+    const StoredTensor* tensor = stored(candidate);
+    return tensor != nullptr && fits(*tensor, candidate.shape);
   });
   if (chosen == candidates.end()) {
-    chosen = std::find_if(candidates.begin(), candidates.end(), stored);
+    chosen = std::find_if(candidates.begin(), candidates.end(),
+                          [&](const Candidate& candidate) { return stored(candidate) != nullptr; });
   }
   return chosen == candidates.end() ? candidates.front() : *chosen;
 }
 
-WeightBinder::Request WeightBinder::locate(const Role& role,
-                                           const std::vector<Candidate>& candidates) {
-  const Candidate& chosen = choose(role, candidates);
-  Request request{.role = role, .map = chosen.map, .transposed = chosen.transposed};
-  if (chosen.is_split()) {
-    use_parts(chosen, request);
-    return request;
+StoredRole WeightBinder::locate(const Role& role, const std::vector<Candidate>& candidates) {
+  const Candidate& chosen = choose(candidates);
+  StoredRole result = chosen.lies;
+  const bool is_vector = role.kind == Role::Kind::vector;
+  for (const std::string& name : expanded(chosen.tensor, is_vector ? role.parts : role.count)) {
+    const bool bare = checkpoint_.find(name) != nullptr;
+    result.tensors.push_back(use(bare ? name : name + ".weight", chosen.shape, result.transposed));
+    if (!role.bias) continue;
+    std::vector<int64_t> shape = chosen.shape;
+    if (!is_vector) {
+      shape.assign(1, result.matrix_rows);
+      if (chosen.shape.size() == 3) shape.insert(shape.begin(), role.count);
+    }
+    result.biases.push_back(use(name + (bare ? "_bias" : ".bias"), shape, false));
   }
-  request.weight = use(chosen.tensor + ".weight", chosen.shape(role), chosen.transposed);
-  if (role.bias) {
-    const int64_t size = role.kind == Role::Kind::vector ? role.cols : chosen.rows;
-    request.bias = use(chosen.tensor + ".bias", {size}, false);
-  }
-  return request;
-}
-
-void WeightBinder::use_parts(const Candidate& candidate, Request& request) {
-  CHECK(request.role.kind == Role::Kind::vector && !request.role.bias);
-  for (int32_t part = 0; part < request.role.parts; ++part) {
-    request.parts.push_back(
-        use(candidate.name(part) + ".weight", candidate.shape(request.role), false));
-  }
-  request.weight = request.parts.front();
+  return result;
 }
 
 const StoredTensor* WeightBinder::use(const std::string& name, const std::vector<int64_t>& shape,
@@ -217,96 +214,19 @@ void WeightBinder::load(Backend& backend, const LoadOptions& options) const {
   const uint64_t total = bytes();
   uint64_t done = 0;
   for (const Request& request : requests_) {
-    HostWeight host = host_weight(request, options);
-    done += static_cast<uint64_t>(host.format->bytes(host.cols) * host.rows);
+    HostWeight host = request.stored.load(options.precision);
+    done += static_cast<uint64_t>(host.format->bytes(host.cols) * host.count * host.rows);
     *request.target = backend.load(std::move(host));
     if (options.progress) options.progress(done, total);
   }
 }
 
-HostWeight WeightBinder::host_weight(const Request& request, const LoadOptions& options) {
-  HostWeight host;
-  host.format = format_of(request);
-  host.rows = request.role.rows;
-  host.cols = request.role.cols;
-  host.precision = options.precision;
-  host.is_table = request.role.kind == Role::Kind::table;
-  const bool is_vector = request.role.kind == Role::Kind::vector;
-  if (request.bias != nullptr) {
-    const std::vector<float> all = decode(*request.bias);
-    if (is_vector) {
-      host.bias = all;
-    } else {
-      for (int64_t row = 0; row < host.rows; ++row) {
-        host.bias.push_back(all[static_cast<size_t>(request.map(row))]);
-      }
-    }
-  }
-  if (is_vector) {
-    own(host, vector_of(request));
-  } else {
-    set_matrix(request, host);
-  }
-  return host;
-}
-
-std::vector<float> WeightBinder::vector_of(const Request& request) {
-  if (request.weight == nullptr) {
-    return std::vector<float>(static_cast<size_t>(request.role.cols), 1.0F);
-  }
-  std::vector<float> values;
-  for (const StoredTensor* part : request.parts) {
-    const std::vector<float> more = decode(*part);
-    values.insert(values.end(), more.begin(), more.end());
-  }
-  return request.parts.empty() ? decode(*request.weight) : values;
-}
-
-// As it lies in the file where its rows lie together, else brought together.
-void WeightBinder::set_matrix(const Request& request, HostWeight& host) {
-  const StoredTensor& stored = *request.weight;
-  host.format = stored.format;
-  const int64_t row_bytes = stored.format->bytes(host.cols);
-  if (request.transposed) {
-    const int64_t size = stored.format->block_bytes;
-    std::vector<std::byte> bytes(static_cast<size_t>(host.rows * row_bytes));
-    std::byte* to = bytes.data();
-    for (int64_t row = 0; row < host.rows; ++row) {
-      const std::byte* from = stored.data + request.map(row) * size;
-      for (int64_t col = 0; col < host.cols; ++col, to += size) {
-        std::memcpy(to, from + col * stored.shape.back() * size, static_cast<size_t>(size));
-      }
-    }
-    own(host, std::move(bytes));
-  } else if (request.map.run < host.rows) {
-    std::vector<std::byte> bytes;
-    bytes.reserve(static_cast<size_t>(host.rows * row_bytes));
-    for (int64_t row = 0; row < host.rows; row += request.map.run) {
-      const std::byte* from = stored.data + request.map(row) * row_bytes;
-      bytes.insert(bytes.end(), from, from + request.map.run * row_bytes);
-    }
-    own(host, std::move(bytes));
-  } else {
-    host.data = stored.data + request.map.first * row_bytes;
-    host.owner = stored.owner;
-    host.mapped = stored.mapped;
-  }
-  if (request.role.unit_rows) {
-    own(host, unit_rows(host));
-    host.format = find_format("f32");
-  }
-}
-
-const Format* WeightBinder::format_of(const Request& request) {
-  const bool computed = request.role.kind == Role::Kind::vector || request.role.unit_rows;
-  return computed ? find_format("f32") : request.weight->format;
-}
-
 int64_t WeightBinder::num_parameters() const {
   int64_t count = 0;
   for (const Request& request : requests_) {
-    if (request.weight != nullptr) count += request.role.rows * request.role.cols;
-    if (request.bias != nullptr) count += request.role.rows;
+    const StoredRole& stored = request.stored;
+    if (!stored.tensors.empty()) count += stored.rows() * stored.role.cols;
+    if (!stored.biases.empty()) count += stored.rows();
   }
   return count;
 }
@@ -314,7 +234,8 @@ int64_t WeightBinder::num_parameters() const {
 uint64_t WeightBinder::bytes() const {
   int64_t total = 0;
   for (const Request& request : requests_) {
-    total += format_of(request)->bytes(request.role.cols) * request.role.rows;
+    const StoredRole& stored = request.stored;
+    total += stored.format()->bytes(stored.role.cols) * stored.rows();
   }
   return static_cast<uint64_t>(total);
 }

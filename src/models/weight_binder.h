@@ -11,6 +11,7 @@
 #include "backends/backend.h"
 #include "models/binder.h"
 #include "models/model.h"
+#include "models/stored_role.h"
 #include "weights/checkpoint.h"
 #include "weights/names.h"
 
@@ -35,47 +36,24 @@ class WeightBinder final : public Binder {
   uint64_t bytes() const override;
 
  private:
-  // Which rows of a tensor are a role's: runs of `run` rows, `stride` apart.
-  struct RowMap {
-    int64_t first = 0;
-    int64_t run = 0;
-    int64_t stride = 0;
-
-    int64_t operator()(int64_t row) const { return first + row / run * stride + row % run; }
-  };
   struct Request {
-    Role role;
-    const StoredTensor* weight = nullptr;         // null for a role that is not stored
-    std::vector<const StoredTensor*> parts = {};  // of a vector that lies in several, in order
-    const StoredTensor* bias = nullptr;
-    RowMap map = {};
-    bool transposed = false;
+    StoredRole stored;
     Weight* target = nullptr;
   };
-  // A place a role may be, of `rows` rows in all.
+  // A place a role may be: its tensor's name, shape, and how it lies there.
   struct Candidate {
-    std::string tensor;
-    int64_t rows = 0;
-    RowMap map = {};
-    bool transposed = false;
-
-    std::vector<int64_t> shape(const Role& role) const;
-    bool is_split() const { return tensor.find("{}") != std::string::npos; }
-    // The tensor, or the tensor of a part.
-    std::string name(int32_t part = 0) const;
+    std::string tensor;  // "{}" in it: one of several
+    std::vector<int64_t> shape = {};
+    StoredRole lies = {};
   };
 
   std::vector<Candidate> candidates(std::string_view prefix, int32_t layer, const Role& role,
                                     std::span<const Role> siblings) const;
-  Request locate(const Role& role, const std::vector<Candidate>& candidates);
-  void use_parts(const Candidate& candidate, Request& request);
-  const Candidate& choose(const Role& role, const std::vector<Candidate>& candidates) const;
+  const Candidate& choose(const std::vector<Candidate>& candidates) const;
+  const StoredTensor* stored(const Candidate& candidate) const;
+  StoredRole locate(const Role& role, const std::vector<Candidate>& candidates);
   const StoredTensor* use(const std::string& name, const std::vector<int64_t>& shape,
                           bool transposed);
-  static const Format* format_of(const Request& request);
-  static HostWeight host_weight(const Request& request, const LoadOptions& options);
-  static std::vector<float> vector_of(const Request& request);
-  static void set_matrix(const Request& request, HostWeight& host);
 
   const Checkpoint& checkpoint_;
   const Names& names_;

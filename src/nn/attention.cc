@@ -46,6 +46,10 @@ std::vector<Role> roles(const Attention& attention) {
     result.push_back(norm_role("k_norm", attention.qk_norm, norm_width(attention, kv_width)));
     result.back().parts = attend.num_kv_heads;
   }
+  if (attention.sinks) {
+    result.push_back(
+        {.name = "sinks", .kind = Role::Kind::vector, .rows = 1, .cols = attend.num_heads});
+  }
   return result;
 }
 
@@ -64,14 +68,15 @@ Tensor apply(const Attention& attention, Ops& ops, const Tensor& x, const Slot& 
   const std::span<const Weight> w = slot.weights;
   const Weight* projections[] = {&w[kQ], &w[kK], &w[kV]};
   std::vector<Tensor> qkv = ops.linears(x, projections);
+  if (!attention.norm_after_rope) normalise(attention, ops, qkv, slot);
   if (attention.clip > 0) {
     for (Tensor& part : qkv) part = ops.clamp(part, attention.clip);
   }
-  if (!attention.norm_after_rope) normalise(attention, ops, qkv, slot);
   rotate(attention, ops, qkv, batch);
   if (attention.norm_after_rope) normalise(attention, ops, qkv, slot);
   ops.store_kv(*slot.kv, qkv[kK], qkv[kV], batch);
-  return ops.linear(ops.attend(qkv[kQ], *slot.kv, attend, batch), w[kOut]);
+  const Weight* sinks = attention.sinks ? &w.back() : nullptr;
+  return ops.linear(ops.attend(qkv[kQ], *slot.kv, attend, batch, sinks), w[kOut]);
 }
 
 std::string print(const Attention& attention) {
@@ -83,6 +88,12 @@ std::string print(const Attention& attention) {
   if (attend.window > 0) text += ", window " + std::to_string(attend.window);
   if (attend.alibi_max > 0) text += ", alibi " + print(attend.alibi_max);
   if (attend.alibi_scale != 1) text += " times " + print(attend.alibi_scale);
+  if (attend.chunk > 0) text += ", chunks of " + std::to_string(attend.chunk);
+  if (attend.temperature != 0) {
+    text +=
+        ", temperature " + print(attend.temperature) + " from " + print(attend.temperature_floor);
+  }
+  if (attention.sinks) text += ", sinks";
   if (attention.clip > 0) text += ", clipped to " + print(attention.clip);
   if (attention.qk_norm) text += ", qk " + print(attention.qk_norm);
   if (attention.head_norms_differ) text += " for each head";

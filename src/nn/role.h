@@ -27,6 +27,7 @@ struct Role {
   int32_t parts = 1;
   bool stored = true;      // false: not in the checkpoint, a vector of ones
   bool unit_rows = false;  // each row is divided by its length when it is loaded
+  int32_t count = 1;       // matrices of this shape: one an expert, or a head
 };
 
 // The weight of a norm over `width` features.

@@ -19,10 +19,13 @@ enum class Layout : uint8_t {
   stacked,     // rows of one after those of another
   by_part,     // the first part of each, the second part of each... (Role::parts)
   transposed,  // [in, out]: columns of one after those of another
+  transposed_by_part,
+  first_turned,  // stacked, of which only the first role is transposed
 };
 
 // A tensor (without ".weight" or ".bias") that holds these roles. "{}" stands for the layer's
-// number, a second one for a part's (Role::parts) where each part of a vector is a tensor.
+// number, a second one for that of a part (Role::parts) where each part of a vector is a tensor, or
+// of a matrix (Role::count) where each of a stack is one.
 struct NameRule {
   std::vector<std::string_view> roles;
   std::string tensor;

@@ -58,20 +58,25 @@ TokenDraw DeviceDraws::describe(const Plan::Draw& planned) {
   draw.frequency_penalty = params.frequency_penalty;
   draw.presence_penalty = params.presence_penalty;
   draw.num_top = params.logprobs.value_or(-1);
+  if (sequence.mask || !params.allowed_token_ids.empty()) draw.mask = add_mask(sequence);
   if (!sequence.processor.active()) return draw;
   const std::vector<int32_t>& tokens =
       sequence.tokens.empty() ? group.request.prompt : sequence.tokens;
   draw.first_edit = static_cast<int32_t>(edits_.size());
   sequence.processor.append_edits(tokens, edits_);
   draw.num_edits = static_cast<int32_t>(edits_.size()) - draw.first_edit;
-  if (!params.allowed_token_ids.empty()) draw.mask = add_mask(params.allowed_token_ids);
   return draw;
 }
 
-int32_t DeviceDraws::add_mask(const std::vector<int32_t>& allowed) {
+// The tokens of allowed_token_ids that the constraint allows too.
+int32_t DeviceDraws::add_mask(const Sequence& sequence) {
+  const std::vector<int32_t>& allowed = sequence.params().allowed_token_ids;
   const size_t words = static_cast<size_t>(vocab_size_ + 31) / 32, begin = masks_.size();
-  masks_.resize(begin + words, 0);
+  masks_.resize(begin + words, allowed.empty() ? ~uint32_t{0} : 0);
   for (int32_t token : allowed) masks_[begin + token / 32] |= uint32_t{1} << token % 32;
+  if (sequence.mask) {
+    for (size_t i = 0; i < words; ++i) masks_[begin + i] &= sequence.mask->bits()[i];
+  }
   return static_cast<int32_t>(begin / words);
 }
 
@@ -87,8 +92,12 @@ void DeviceDraws::add_prompt_logprobs(const Plan::Item& item) {
 }
 
 void DeviceDraws::launched(const Plan& plan) {
-  Shape shape{.num_draws = plan.draws.size(), .num_top = {}};
+  Shape shape{.num_draws = plan.draws.size(), .num_top = {}, .errors = {}};
   for (const TokenDraw& draw : draws_) shape.num_top.push_back(draw.num_top);
+  for (const Plan::Draw& draw : plan.draws) {
+    const TokenMask* mask = draw.sequence->mask.get();
+    shape.errors.push_back(mask != nullptr ? mask->error() : "");
+  }
   launched_.push_back(std::move(shape));
 }
 
@@ -106,6 +115,10 @@ StepOutput DeviceDraws::collect(Backend& backend) {
     const bool has_logprobs = shape.num_top[i] >= 0 && results.tokens[i] >= 0;
     if (i >= shape.num_draws) {
       output.prompt_logprobs.push_back(has_logprobs ? logprobs_at(i) : TokenLogprobs());
+      continue;
+    }
+    if (!shape.errors[i].empty()) {
+      output.draws.push_back({.error = shape.errors[i]});
       continue;
     }
     output.draws.push_back(sampled(results.tokens[i]));

@@ -47,6 +47,7 @@ SchedulerLimits limits_of(const Model& model, const KvCache& cache, const Engine
       .max_num_seqs = options.max_num_seqs,
       .max_num_batched_tokens = options.max_num_batched_tokens,
       .max_prompt_logprob_rows = std::max(1, kLogitsInARow / std::max(1, info.vocab_size)),
+      .vocab_size = info.vocab_size,
       .eos_token_ids = options.eos_token_ids,
   };
   // A checkpoint may name tokens that its logits do not have.

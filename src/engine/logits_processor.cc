@@ -7,6 +7,21 @@
 
 namespace matador {
 
+namespace {
+
+// A set bit stays.
+void ban_masked(std::span<const uint32_t> mask, std::span<float> out) {
+  for (size_t word = 0; word < mask.size(); ++word) {
+    if (mask[word] == ~uint32_t{0}) continue;
+    size_t begin = word * 32, end = std::min(begin + 32, out.size());
+    for (size_t token = begin; token < end; ++token) {
+      if ((mask[word] >> (token - begin) & 1) == 0) out[token] = kBanned;
+    }
+  }
+}
+
+}  // namespace
+
 LogitsProcessor::LogitsProcessor(const SamplingParams& params, std::span<const int32_t> prompt,
                                  std::vector<int32_t> stop_tokens)
     : params_(&params),
@@ -53,13 +68,14 @@ void LogitsProcessor::each_banned(std::span<const int32_t> tokens, Ban ban) cons
 }
 
 void LogitsProcessor::process(std::span<const float> logits, std::span<const int32_t> tokens,
-                              std::span<float> out) const {
+                              std::span<const uint32_t> mask, std::span<float> out) const {
   if (params_->allowed_token_ids.empty()) {
     std::ranges::copy(logits, out.begin());
   } else {
     std::ranges::fill(out, kBanned);
     for (int32_t token : params_->allowed_token_ids) out[token] = logits[token];
   }
+  ban_masked(mask, out);
   each_banned(tokens, [&](int32_t token) { out[token] = kBanned; });
   for (auto [token, bias] : params_->logit_bias) out[token] += bias;
   if (penalizes_) penalize(out);

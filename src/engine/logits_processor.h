@@ -23,14 +23,15 @@ class LogitsProcessor {
   bool is_stop(int32_t token) const;
   // Whether process() needs to know every token generated before.
   bool depends_on_output() const;
-  // Whether process() would change anything for the next token.
+  // Whether process() would change anything for the next token, without a mask.
   bool active() const;
   // What process() does, as edits for a device: appended to `edits`, each token once. They do not
-  // say which tokens allowed_token_ids leaves.
+  // say which tokens allowed_token_ids and a mask leave.
   void append_edits(std::span<const int32_t> tokens, std::vector<LogitEdit>& edits) const;
-  // `tokens`: prompt and output so far. out may not overlap logits.
+  // `tokens`: prompt and output so far. `mask`: a constraint's (engine/token_mask.h), or empty. out
+  // may not overlap logits.
   void process(std::span<const float> logits, std::span<const int32_t> tokens,
-               std::span<float> out) const;
+               std::span<const uint32_t> mask, std::span<float> out) const;
 
  private:
   struct Count {

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "core/result.h"
+#include "engine/constraint.h"
 
 namespace matador {
 
-// Applied in this order: allowed_token_ids, bad_words, min_tokens (bans stops), logit_bias,
-// penalties, temperature, min_p, top_k, top_p. Logprobs are of the raw logits' log-softmax.
+// Applied in this order: allowed_token_ids, the constraint, bad_words, min_tokens (bans stops),
+// logit_bias, penalties, temperature, min_p, top_k, top_p. Logprobs are of the raw logits'
+// log-softmax.
 struct SamplingParams {
   int32_t max_tokens = 16;
   int32_t min_tokens = 0;
@@ -79,6 +81,9 @@ struct Request {
   int32_t n = 1;           // choices, sharing the prompt's blocks
   int32_t priority = 0;    // lower runs first, as in vLLM
   std::string cache_salt;  // prefix blocks are shared only between equal salts
+  // What each choice must look like; null: anything. A complete choice ends with `stop`, whatever
+  // min_tokens and ignore_eos say.
+  std::shared_ptr<const Constraint> constraint = {};
   std::shared_ptr<EventSink> sink;
 };
 

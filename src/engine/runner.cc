@@ -1,28 +1,53 @@
 #include "engine/runner.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace matador {
+
+namespace {
+
+// A mask takes tens of microseconds, a step milliseconds; half the processors leaves some to the
+// device's own host threads.
+int num_mask_threads() {
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 1, 8);
+}
+
+std::vector<TokenMask*> masks_of(const Plan& plan) {
+  std::vector<TokenMask*> masks;
+  for (const Plan::Draw& draw : plan.draws) {
+    if (draw.sequence->mask) masks.push_back(draw.sequence->mask.get());
+  }
+  return masks;
+}
+
+}  // namespace
 
 Runner::Runner(const Model& model, Backend& backend, const KvCache& cache)
     : model_(model),
       backend_(backend),
       cache_(cache),
       sampler_(model.info().vocab_size),
+      mask_workers_(num_mask_threads()),
       device_draws_(model.info().vocab_size) {}
 
 void Runner::launch(const Plan& plan) {
+  MaskWorkers::Pending masks = mask_workers_.start(masks_of(plan));
   copy_blocks(plan);
   const Batch batch = prepare(plan);
-  if (backend_.draws()) return launch_drawing(plan, batch);
+  if (backend_.draws()) {
+    masks.wait();
+    return launch_drawing(plan, batch);
+  }
   backend_.plan(batch);
   Tensor logits;
   StepKey key{static_cast<uint32_t>(batch.num_tokens()),
               static_cast<uint32_t>(batch.num_sequences())};
   backend_.run(key, [&](Ops& ops) { logits = model_.forward(ops, batch, cache_.layers()); });
-  outputs_.push_back(
-      sample(plan, plan.num_rows > 0 ? backend_.to_host(logits) : std::span<const float>()));
+  auto rows = plan.num_rows > 0 ? backend_.to_host(logits) : std::span<const float>();
+  masks.wait();
+  outputs_.push_back(sample(plan, rows));
   last_tokens_.clear();
   for (const Sampled& drawn : outputs_.back().draws) last_tokens_.push_back(drawn.token);
 }
@@ -123,11 +148,17 @@ StepOutput Runner::sample(const Plan& plan, std::span<const float> logits) {
   for (const Plan::Draw& draw : plan.draws) {
     const Sequence& sequence = *draw.sequence;
     const SequenceGroup& group = sequence.group;
+    const TokenMask* mask = sequence.mask.get();
+    if (mask != nullptr && !mask->error().empty()) {
+      output.draws.push_back({.error = mask->error()});
+      continue;
+    }
     const std::vector<int32_t>& tokens =
         sequence.tokens.empty() ? group.request.prompt : sequence.tokens;
     SamplingContext context{.params = sequence.params(),
                             .processor = sequence.processor,
                             .tokens = tokens,
+                            .mask = mask ? mask->bits() : std::span<const uint32_t>(),
                             .seed = group.seed,
                             .choice = sequence.choice,
                             .position = draw.position};

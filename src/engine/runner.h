@@ -13,6 +13,7 @@
 #include "backends/backend.h"
 #include "engine/device_draws.h"
 #include "engine/kv_cache.h"
+#include "engine/mask_workers.h"
 #include "engine/plan.h"
 #include "engine/sampler.h"
 #include "models/model.h"
@@ -42,6 +43,7 @@ class Runner {
   Backend& backend_;
   const KvCache& cache_;
   Sampler sampler_;
+  MaskWorkers mask_workers_;
   DeviceDraws device_draws_;
   // Where the host samples.
   std::deque<StepOutput> outputs_;    // not collected

@@ -20,8 +20,8 @@ Sampled Sampler::sample(std::span<const float> logits, const SamplingContext& co
   Peaked row{logits};
   int32_t best = argmax(logits);
   if (best < 0) return {.error = "the model computed logits that are not finite"};
-  if (context.processor.active()) {
-    context.processor.process(logits, context.tokens, processed_);
+  if (context.processor.active() || !context.mask.empty()) {
+    context.processor.process(logits, context.tokens, context.mask, processed_);
     row.logits = processed_;
     best = argmax(processed_);
     if (best < 0) return {.error = "the request's parameters leave no token to choose"};

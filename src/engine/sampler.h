@@ -25,6 +25,7 @@ struct SamplingContext {
   const SamplingParams& params;
   const LogitsProcessor& processor;
   std::span<const int32_t> tokens;  // prompt and output
+  std::span<const uint32_t> mask;   // of a constraint, or empty
   uint64_t seed = 0;
   int32_t choice = 0;
   int32_t position = 0;  // in the output

@@ -51,7 +51,12 @@ void Scheduler::add(RequestId id, Request request, uint64_t seed) {
   const Request& wanted = group.request;
   LogitsProcessor processor(wanted.params, wanted.prompt, stop_tokens_of(wanted.params, limits_));
   for (int32_t choice = 0; choice < wanted.n; ++choice) {
-    group.choices.push_back(std::make_unique<Sequence>(group, choice, processor));
+    auto sequence = std::make_unique<Sequence>(group, choice, processor);
+    if (wanted.constraint) {
+      sequence->mask = std::make_unique<TokenMask>(
+          wanted.constraint, stop_tokens_of(wanted.params, limits_), limits_.vocab_size);
+    }
+    group.choices.push_back(std::move(sequence));
   }
   group.num_unfinished = wanted.n;
   groups_.emplace(id, std::move(owned));
@@ -135,8 +140,8 @@ void Scheduler::plan_waiting() {
 // Not where its end or its next token depends on one that is not known yet.
 bool Scheduler::can_go_on(const Sequence& sequence) const {
   if (sequence.uncomputed() == 0) return false;
-  return sequence.num_unknown == 0 ||
-         !(is_full(sequence, sequence.size()) || sequence.processor.depends_on_output());
+  return sequence.num_unknown == 0 || !(is_full(sequence, sequence.size()) || sequence.mask ||
+                                        sequence.processor.depends_on_output());
 }
 
 // Whether `size` tokens are all it may have.
@@ -340,7 +345,11 @@ void Scheduler::append(Sequence& sequence, Sampled sampled) {
   if (sequence.processor.is_stop(sampled.token)) {
     Event stop = finished(FinishReason::stop);
     stop.stop_token = sampled.token;
-    finish(sequence, std::move(stop));
+    return finish(sequence, std::move(stop));
+  }
+  if (sequence.mask) sequence.mask->accept(sampled.token);
+  if (sequence.mask && sequence.mask->finished()) {
+    finish(sequence, finished(FinishReason::stop));
   } else if (is_full(sequence, static_cast<int32_t>(sequence.tokens.size()))) {
     finish(sequence, finished(FinishReason::length));
   }

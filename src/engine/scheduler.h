@@ -33,6 +33,7 @@ struct SchedulerLimits {
   int32_t max_num_seqs = 256;
   int32_t max_num_batched_tokens = 2048;
   int32_t max_prompt_logprob_rows = 64;  // a step; bounds the logits' memory
+  int32_t vocab_size = 0;                // of the logits
   std::vector<int32_t> eos_token_ids;
   // Model::length_class where the state depends on the length, else empty. Must not decrease.
   std::function<int32_t(int32_t)> length_class = {};

@@ -9,6 +9,7 @@
 #include "engine/block_pool.h"
 #include "engine/logits_processor.h"
 #include "engine/request.h"
+#include "engine/token_mask.h"
 
 namespace matador {
 
@@ -39,6 +40,7 @@ struct Sequence {
   int32_t computed = 0;         // leading tokens whose state is in the blocks, once the plans ran
   BlockTable table;
   LogitsProcessor processor;
+  std::unique_ptr<TokenMask> mask;  // null: anything may come next
 
   int32_t size() const { return static_cast<int32_t>(tokens.size()) + num_unknown; }
   int32_t uncomputed() const { return size() - computed; }

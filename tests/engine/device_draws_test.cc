@@ -127,6 +127,7 @@ TEST_F(DeviceDrawsTest, AreTheHostsDraws) {
       const Sampled expected = sampler.sample(row(i), {.params = sequence.params(),
                                                        .processor = sequence.processor,
                                                        .tokens = sequence.tokens,
+                                                       .mask = {},
                                                        .seed = running[i]->group.seed,
                                                        .choice = 0,
                                                        .position = 4});
@@ -165,7 +166,7 @@ TEST(DeviceDrawEdits, SayWhatTheProcessorDoes) {
     std::vector<LogitEdit> edits;
     sequence.processor.append_edits(sequence.tokens, edits);
     std::vector<float> edited = logits, expected(kVocab);
-    sequence.processor.process(logits, sequence.tokens, expected);
+    sequence.processor.process(logits, sequence.tokens, {}, expected);
     for (const LogitEdit& edit : edits) {
       float& logit = edited[edit.token];
       logit += edit.bias;

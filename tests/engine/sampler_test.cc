@@ -115,7 +115,7 @@ struct Case {
     for (int32_t token : output) processor.observe(token);
     std::vector<int32_t> tokens = prompt;
     tokens.insert(tokens.end(), output.begin(), output.end());
-    return sampler.sample(logits, {params, processor, tokens, seed, 0, position});
+    return sampler.sample(logits, {params, processor, tokens, {}, seed, 0, position});
   }
 };
 

@@ -91,6 +91,7 @@ Result<std::unique_ptr<ServedModel>> load_served_model(const std::string& path,
   auto served = std::make_unique<ServedModel>();
   served->path = *resolved;
   served->tokenizer = std::move(opened->text.tokenizer);
+  if (served->tokenizer) served->grammars = std::make_unique<Grammars>(served->tokenizer);
   served->chat_template = std::move(opened->text.chat_template);
   served->chat_template_error = std::move(opened->text.chat_template_error);
   served->generation_config = (*checkpoint)->generation_config();

@@ -9,6 +9,7 @@
 #include "core/config.h"
 #include "engine/device.h"
 #include "engine/engine.h"
+#include "engine/grammars.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
@@ -28,6 +29,7 @@ struct ServedModel {
   std::shared_ptr<const Tokenizer> tokenizer;         // null: none; text routes answer an error
   std::shared_ptr<const ChatTemplate> chat_template;  // null: none
   std::string chat_template_error;                    // why there is none, if it failed to compile
+  std::unique_ptr<Grammars> grammars;                 // null: no tokenizer
   Config generation_config;
   std::vector<int32_t> eos_token_ids;
 };

@@ -47,5 +47,9 @@ struct Freer {
 using TokenizerHandle = std::unique_ptr<MtextTokenizer, Freer<mtext_tokenizer_free>>;
 using DecoderHandle = std::unique_ptr<MtextDecoder, Freer<mtext_decoder_free>>;
 using TemplateHandle = std::unique_ptr<MtextTemplate, Freer<mtext_template_free>>;
+using GrammarCompilerHandle =
+    std::unique_ptr<MtextGrammarCompiler, Freer<mtext_grammar_compiler_free>>;
+using GrammarHandle = std::unique_ptr<MtextGrammar, Freer<mtext_grammar_free>>;
+using GrammarStateHandle = std::unique_ptr<MtextGrammarState, Freer<mtext_grammar_state_free>>;
 
 }  // namespace matador

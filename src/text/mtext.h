@@ -1,6 +1,6 @@
 // The C ABI of the Rust crate in rust/ (see rust/src/abi.rs). No entry panics or throws across it,
 // apart from what a sink throws. Objects are immutable and may be used from any thread, except
-// MtextDecoder, which has one user at a time.
+// MtextDecoder and MtextGrammarState, which have one user at a time.
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +14,9 @@ extern "C" {
 typedef struct MtextTokenizer MtextTokenizer;
 typedef struct MtextDecoder MtextDecoder;
 typedef struct MtextTemplate MtextTemplate;
+typedef struct MtextGrammarCompiler MtextGrammarCompiler;
+typedef struct MtextGrammar MtextGrammar;
+typedef struct MtextGrammarState MtextGrammarState;
 
 // Borrowed bytes; those that a function returns live as long as its object.
 typedef struct MtextText {
@@ -101,6 +104,31 @@ void mtext_template_free(MtextTemplate* chat_template);
 MtextText mtext_template_source(const MtextTemplate* chat_template);
 int32_t mtext_template_render(const MtextTemplate* chat_template, const MtextTemplateInput* input,
                               MtextTextSink text);
+
+// The tokenizer may be freed afterwards.
+int32_t mtext_grammar_compiler_new(const MtextTokenizer* tokenizer, MtextGrammarCompiler** out,
+                                   MtextTextSink message);
+void mtext_grammar_compiler_free(MtextGrammarCompiler* compiler);
+
+enum {
+  MTEXT_GRAMMAR_JSON_SCHEMA = 0,
+  MTEXT_GRAMMAR_REGEX = 1,
+  MTEXT_GRAMMAR_CHOICE = 2,
+  MTEXT_GRAMMAR_LARK_OR_GBNF = 3,
+  MTEXT_GRAMMAR_STRUCTURAL_TAG = 4,
+};
+int32_t mtext_grammar_compile(const MtextGrammarCompiler* compiler, int32_t kind, MtextText source,
+                              MtextGrammar** out, MtextTextSink message);
+void mtext_grammar_free(MtextGrammar* grammar);
+
+MtextGrammarState* mtext_grammar_start(const MtextGrammar* grammar);
+void mtext_grammar_state_free(MtextGrammarState* state);
+int32_t mtext_grammar_state_fill_mask(MtextGrammarState* state, uint32_t* words, size_t count,
+                                      bool* may_end, MtextTextSink message);
+int32_t mtext_grammar_state_accept(MtextGrammarState* state, uint32_t token, MtextTextSink message);
+int32_t mtext_grammar_state_rollback(MtextGrammarState* state, size_t tokens,
+                                     MtextTextSink message);
+bool mtext_grammar_state_finished(const MtextGrammarState* state);
 
 #ifdef __cplusplus
 }

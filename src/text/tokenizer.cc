@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text/ffi.h"
+#include "text/tokenizer_impl.h"
 
 namespace matador {
 namespace {
@@ -16,27 +16,6 @@ std::vector<MtextText> borrow_all(const std::vector<std::string>& texts) {
 int32_t choice(std::optional<bool> value) { return value ? *value : -1; }
 
 }  // namespace
-
-struct Tokenizer::Impl {
-  TokenizerHandle handle;
-  int32_t bos = -1;
-  std::vector<int32_t> eos;
-
-  // Calls `load(out, message)` and takes what it made.
-  template <class Load>
-  static Result<std::shared_ptr<const Tokenizer>> load(Load load) {
-    MtextTokenizer* made = nullptr;
-    std::string message;
-    if (int32_t status = load(&made, sink_into(message)); status != MTEXT_OK) {
-      return error_of(status, std::move(message));
-    }
-    auto impl = std::make_unique<Impl>();
-    impl->handle.reset(made);
-    impl->bos = static_cast<int32_t>(mtext_bos_id(made));
-    mtext_eos_ids(made, sink_into(impl->eos));
-    return std::shared_ptr<const Tokenizer>(new Tokenizer(std::move(impl)));
-  }
-};
 
 Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Tokenizer::~Tokenizer() = default;

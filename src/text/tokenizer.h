@@ -69,6 +69,7 @@ class Tokenizer {
   explicit Tokenizer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
   friend class IncrementalDecoder;
+  friend class GrammarCompiler;
 };
 
 // Turns tokens into text as they come. The pieces joined equal Tokenizer::decode of all the ids;

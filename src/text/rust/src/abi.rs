@@ -86,7 +86,7 @@ impl Text {
         slice(self.data.cast(), self.size)
     }
 
-    unsafe fn str<'a>(self, what: &str) -> Result<&'a str> {
+    pub unsafe fn str<'a>(self, what: &str) -> Result<&'a str> {
         std::str::from_utf8(self.bytes()).map_err(|error| {
             let at = error.valid_up_to();
             Error::invalid(format!("{what}: not UTF-8 at byte {at}"))
@@ -123,7 +123,7 @@ fn write(sink: TextSink, text: &str) {
 }
 
 /// Runs `body`; its text, or the error's message, goes to `sink`.
-fn guard(sink: TextSink, body: impl FnOnce() -> Result<String>) -> i32 {
+pub fn guard(sink: TextSink, body: impl FnOnce() -> Result<String>) -> i32 {
     finish(sink, catch(Kind::Internal, body))
 }
 
@@ -156,7 +156,7 @@ fn finish(sink: TextSink, result: Result<String>) -> i32 {
 
 /// Puts what `body` makes behind `out`. Where the libraries panic at what they read, it is the file
 /// that is wrong.
-unsafe fn create<T>(out: *mut *mut T, sink: TextSink, body: impl FnOnce() -> Result<T>) -> i32 {
+pub unsafe fn create<T>(out: *mut *mut T, sink: TextSink, body: impl FnOnce() -> Result<T>) -> i32 {
     let made = catch(Kind::Invalid, body);
     finish(
         sink,
@@ -167,7 +167,7 @@ unsafe fn create<T>(out: *mut *mut T, sink: TextSink, body: impl FnOnce() -> Res
     )
 }
 
-unsafe fn destroy<T>(object: *mut T) {
+pub unsafe fn destroy<T>(object: *mut T) {
     if !object.is_null() {
         drop(Box::from_raw(object));
     }

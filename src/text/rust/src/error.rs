@@ -62,6 +62,13 @@ impl From<tokenizers::Error> for Error {
     }
 }
 
+/// What llguidance says of a grammar.
+impl From<anyhow::Error> for Error {
+    fn from(error: anyhow::Error) -> Self {
+        Self::invalid(format!("{error:#}").trim_end_matches("\n<non-verbose/>"))
+    }
+}
+
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
         Self::invalid(error.to_string())

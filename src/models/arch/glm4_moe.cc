@@ -7,6 +7,7 @@ namespace matador {
 namespace {
 
 DecoderSpec describe(ConfigReader& c) {
+  c.fallback("rms_norm_eps", 1e-5);
   const Norm norm = rms_norm(c);
   c.fallback("partial_rotary_factor", 0.5);
   Attention attn = attention(c);

@@ -1,8 +1,9 @@
-// Hunyuan dense: Llama whose queries and keys are normed after the rotation, and whose rope's base
-// is stretched once for all lengths ("dynamic" with an alpha).
+// Hunyuan, dense and with experts: Llama whose queries and keys are normed after the rotation, and
+// whose rope's base is stretched once for all lengths ("dynamic" with an alpha).
+#include <algorithm>
 #include <cmath>
 
-#include "models/describe.h"
+#include "models/describe_moe.h"
 #include "models/registry.h"
 
 namespace matador {
@@ -19,6 +20,21 @@ Rope hunyuan_rope(ConfigReader& c, int32_t head_dim) {
   return rope;
 }
 
+// The larger models list some numbers for each layer, all equal.
+void set_uniform(ConfigReader& c, std::string_view key, std::string_view listed) {
+  const Config& config = c.config();
+  const auto values = config.integers(listed);
+  if (!values || values->empty()) {
+    if (const auto value = config.integer(listed)) c.fallback(key, *value);
+    return;
+  }
+  if (std::count(values->begin(), values->end(), values->front()) !=
+      static_cast<int64_t>(values->size())) {
+    c.refuse(listed, "the same number for every layer");
+  }
+  c.fallback(key, values->front());
+}
+
 DecoderSpec describe(ConfigReader& c) {
   Norm norm = rms_norm(c);
   norm.eps = c.positive("rms_norm_eps", 1e-5F);
@@ -28,14 +44,30 @@ DecoderSpec describe(ConfigReader& c) {
   attn.qk_norm = per_head(norm, attn);
   attn.norm_after_rope = true;
   const Mlp mlp = gated_mlp(c);
-  return decoder(c, norm, false, [&](int32_t) { return pre_norm(norm, attn, mlp); });
+  if (c.config().text("model_type") != "hunyuan_v1_moe") {
+    return decoder(c, norm, false, [&](int32_t) { return pre_norm(norm, attn, mlp); });
+  }
+  set_uniform(c, "num_experts_per_tok", "moe_topk");
+  set_uniform(c, "expert_width", "moe_intermediate_size");
+  set_uniform(c, "shared_experts", "num_shared_expert");
+  Moe experts = moe(c, c.has("expert_width") ? "expert_width" : "intermediate_size");
+  experts.routing.normalise = true;
+  experts.shared_inner = mlp.inner * c.count("shared_experts", 1);
+  return decoder(c, norm, false, [&](int32_t) { return pre_norm(norm, attn, experts); });
 }
 
-const Register kHunyuan({"HunYuanDenseV1ForCausalLM",
-                         "hunyuan_v1_dense",
-                         describe,
-                         {{{"attn.q_norm"}, "model.layers.{}.self_attn.query_layernorm"},
-                          {{"attn.k_norm"}, "model.layers.{}.self_attn.key_layernorm"}}});
+std::vector<NameRule> names() {
+  const std::string layer = "model.layers.{}.";
+  return {{{"attn.q_norm"}, layer + "self_attn.query_layernorm"},
+          {{"attn.k_norm"}, layer + "self_attn.key_layernorm"},
+          {{"moe.router"}, layer + "mlp.gate.wg"},
+          {{"moe.shared_gate"}, layer + "mlp.shared_mlp.gate_proj"},
+          {{"moe.shared_up"}, layer + "mlp.shared_mlp.up_proj"},
+          {{"moe.shared_down"}, layer + "mlp.shared_mlp.down_proj"}};
+}
+
+const Register kHunyuan({"HunYuanDenseV1ForCausalLM", "hunyuan_v1_dense", describe, names()});
+const Register kHunyuanMoe({"HunYuanMoEV1ForCausalLM", "hunyuan_v1_moe", describe, names()});
 
 }  // namespace
 }  // namespace matador

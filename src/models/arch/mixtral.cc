@@ -6,6 +6,7 @@ namespace matador {
 namespace {
 
 DecoderSpec describe(ConfigReader& c) {
+  c.fallback("rms_norm_eps", 1e-5);
   const Norm norm = rms_norm(c);
   Attention attn = attention(c);
   attn.attend.window = c.nullable_count("sliding_window", 0);

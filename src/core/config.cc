@@ -1,5 +1,6 @@
 #include "core/config.h"
 
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -19,18 +20,26 @@ struct Config::Impl {
   // one key.
   const Json* find(std::string_view path) const {
     const Json* node = &root;
-    while (node->is_object()) {
-      if (auto whole = node->find(std::string(path)); whole != node->end()) {
-        return whole->is_null() ? nullptr : &*whole;
-      }
+    while (node != nullptr) {
+      if (const Json* whole = child(*node, path)) return whole->is_null() ? nullptr : whole;
       const size_t dot = path.find('.');
       if (dot == std::string_view::npos) return nullptr;
-      auto child = node->find(std::string(path.substr(0, dot)));
-      if (child == node->end()) return nullptr;
-      node = &*child;
+      node = child(*node, path.substr(0, dot));
       path.remove_prefix(dot + 1);
     }
     return nullptr;
+  }
+
+  // A member of an object, or an element of a list by its number.
+  static const Json* child(const Json& node, std::string_view key) {
+    if (node.is_object()) {
+      const auto member = node.find(std::string(key));
+      return member == node.end() ? nullptr : &*member;
+    }
+    size_t index = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+    const bool whole = error == std::errc() && end == key.data() + key.size();
+    return node.is_array() && whole && index < node.size() ? &node[index] : nullptr;
   }
 
   static void assign(std::shared_ptr<Impl>& impl, std::string_view key, Json value) {

@@ -20,7 +20,7 @@ class Config {
   static Result<Config> parse(std::string_view json, std::string source);
   static Result<Config> read(const std::string& path);
 
-  // A key may be a path: "rope_scaling.factor". A null value counts as absent.
+  // A key may be a path: "rope_scaling.factor", "block_configs.0.ffn". Null counts as absent.
   bool has(std::string_view key) const;
   std::optional<int64_t> integer(std::string_view key) const;
   std::optional<double> number(std::string_view key) const;

@@ -60,6 +60,16 @@ TEST(Config, FollowsPaths) {
   EXPECT_EQ(config.object("rope")->source(), "test.json: rope");
 }
 
+TEST(Config, FollowsPathsIntoLists) {
+  const Config config = Config::parse(R"({"blocks": [{"width": 3}, null, [5]]})", "test").value();
+  EXPECT_EQ(config.integer("blocks.0.width"), 3);
+  EXPECT_EQ(config.integer("blocks.2.0"), 5);
+  for (const char* path :
+       {"blocks.1", "blocks.3", "blocks.x", "blocks.-1", "blocks.0x", "blocks."}) {
+    EXPECT_FALSE(config.has(path)) << path;
+  }
+}
+
 TEST(Config, SetsOnACopyLeaveTheOriginalAlone) {
   const Config original = parse(R"({"a": 1})");
   Config copy = original;

@@ -21,8 +21,13 @@ import numpy as np
 import safetensors.torch
 import torch
 
+from gguf_dense import DENSE, add_dense_config, dense_tensors
 from make_tiny import DATA
 
+KINDS = {
+    torch.bfloat16: gguf.GGMLQuantizationType.BF16,
+    torch.float16: gguf.GGMLQuantizationType.F16,
+}
 TOLERANCE = 1e-3  # of the logits' spread
 
 # name: GGUF architecture
@@ -163,21 +168,25 @@ def add_weight(writer, name, tensor, dtype):
     if tensor.dim() == 1 or dtype == torch.float32:
         return writer.add_tensor(name, tensor.float().numpy())
     data = tensor.to(dtype).view(torch.uint8).numpy()
-    kind = {torch.bfloat16: gguf.GGMLQuantizationType.BF16}[dtype]
+    kind = KINDS[dtype]
     writer.add_tensor(name, data, raw_shape=data.shape, raw_dtype=kind)
 
 
 def write(path, folder, arch, dtype):
     config = json.loads((folder / "config.json").read_text())
     writer = gguf.GGUFWriter(path, arch)
-    add_config(writer, config)
-    add_scaling(writer, config)
-    add_vocabulary(writer, config["vocab_size"])
-    for name, tensor in safetensors.torch.load_file(folder / "model.safetensors").items():
-        if name.endswith("inv_freq"):
-            continue
-        tensor = convert(name, tensor.float(), arch, config)
-        add_weight(writer, gguf_name(name, arch), tensor, dtype)
+    weights = safetensors.torch.load_file(folder / "model.safetensors")
+    weights = {n: w.float() for n, w in weights.items() if not n.endswith("inv_freq")}
+    if folder.name in DENSE:
+        add_dense_config(writer, config, arch)
+        tensors = dense_tensors(weights, config, *DENSE[folder.name])
+    else:
+        add_config(writer, config)
+        add_scaling(writer, config)
+        tensors = ((gguf_name(n, arch), convert(n, w, arch, config)) for n, w in weights.items())
+    add_vocabulary(writer, config.get("vocab_size") or config["padded_vocab_size"])
+    for name, tensor in tensors:
+        add_weight(writer, name, tensor, dtype)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -220,8 +229,9 @@ def check_with_llama_cpp(folder, arch):
 
 
 def main():
-    for name in sys.argv[1:] or FILES:
-        folder, arch = DATA / name, FILES[name]
+    architectures = FILES | {name: arch for name, (arch, _) in DENSE.items()}
+    for name in sys.argv[1:] or architectures:
+        folder, arch = DATA / name, architectures[name]
         stored = json.loads((folder / "config.json").read_text())["torch_dtype"]
         write(folder / "model.gguf", folder, arch, getattr(torch, stored))
         worst = check_with_llama_cpp(folder, arch)

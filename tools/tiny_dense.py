@@ -215,7 +215,7 @@ DENSE = {
     ),
     "nemotron": (
         "bfloat16",
-        usual("NemotronForCausalLM", "nemotron", head_dim=12, rope_theta=10000.0),
+        usual("NemotronForCausalLM", "nemotron", rope_theta=10000.0),
     ),
     "glm": ("bfloat16", usual("GlmForCausalLM", "glm", head_dim=16)),
     "glm4": (
@@ -235,7 +235,7 @@ DENSE = {
             tie_word_embeddings=True,
         ),
     ),
-    "ernie4-5": ("bfloat16", usual("Ernie4_5ForCausalLM", "ernie4_5", head_dim=16, use_bias=True)),
+    "ernie4-5": ("bfloat16", usual("Ernie4_5ForCausalLM", "ernie4_5", head_dim=16)),
     "hunyuan": (
         "bfloat16",
         usual(
@@ -247,12 +247,148 @@ DENSE = {
     ),
     "seed-oss": (
         "bfloat16",
-        usual("SeedOssForCausalLM", "seed_oss", head_dim=16, attention_out_bias=True),
+        usual("SeedOssForCausalLM", "seed_oss", head_dim=16),
     ),
     "mpt": ("bfloat16", mpt(attn_config={"alibi": True, "clip_qkv": 1.0})),
     "mpt-6-heads": (
         "bfloat16",
         mpt(d_model=48, n_heads=6, attn_config={"alibi": True, "softmax_scale": 0.3}),
+    ),
+}
+
+
+
+def remote(model_type, architecture, **fields):
+    """Llama's keys, for code that is on the hub and not in transformers."""
+    usual_keys = {"hidden_act": "silu", "rms_norm_eps": 1e-5}
+    keys = usual(architecture, model_type, **(usual_keys | fields))
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+def decided(attention, ffn):
+    """A block of Nemotron-NAS: the queries of a kv head, the width's multiplier, or None."""
+    return {
+        "attention": {"no_op": attention is None, "n_heads_in_group": attention},
+        "ffn": {"no_op": ffn is None, "ffn_mult": ffn},
+    }
+
+
+# Architectures of which transformers has no class.
+DENSE |= {
+    "aquila": ("float16", remote("aquila", "AquilaModel")),
+    "xverse": ("bfloat16", remote("xverse", "XverseForCausalLM", num_key_value_heads=None)),
+    "orion": ("bfloat16", remote("orion", "OrionForCausalLM", rope_theta=500.0)),
+    "internlm": ("bfloat16", remote("internlm", "InternLMForCausalLM", num_key_value_heads=None, bias=True)),
+    "internlm2": ("bfloat16", remote("internlm2", "InternLM2ForCausalLM", bias=False, rope_theta=500.0)),
+    "internlm3": (
+        "bfloat16",
+        remote("internlm3", "InternLM3ForCausalLM", head_dim=16, bias=False, qkv_bias=True),
+    ),
+    "baichuan-7b": (
+        "bfloat16",
+        remote("baichuan", "BaiChuanForCausalLM", num_key_value_heads=None),
+    ),
+    "baichuan-13b": (
+        "bfloat16",
+        remote(
+            "baichuan",
+            "BaichuanForCausalLM",
+            hidden_size=48,
+            num_attention_heads=6,
+            num_key_value_heads=None,
+            max_position_embeddings=None,
+            model_max_length=128,
+        ),
+    ),
+    "baichuan2": (
+        "bfloat16",
+        remote("baichuan", "BaichuanForCausalLM", num_key_value_heads=None, z_loss_weight=0),
+    ),
+    "minicpm": (
+        "bfloat16",
+        remote("minicpm", "MiniCPMForCausalLM", scale_emb=3, scale_depth=1.4, dim_model_base=16),
+    ),
+    "qwen": (
+        "bfloat16",
+        config(
+            "QWenLMHeadModel",
+            "qwen",
+            hidden_size=32,
+            intermediate_size=96,
+            num_attention_heads=4,
+            num_hidden_layers=2,
+            kv_channels=8,
+            layer_norm_epsilon=1e-5,
+            rotary_emb_base=500.0,
+            rotary_pct=1.0,
+            seq_length=128,
+            max_position_embeddings=256,
+            no_bias=True,
+            use_dynamic_ntk=True,
+            use_logn_attn=True,
+            tie_word_embeddings=False,
+        ),
+    ),
+    "chatglm": (
+        "float16",
+        {
+            "architectures": ["ChatGLMModel"],
+            "model_type": "chatglm",
+            "padded_vocab_size": 64,
+            "hidden_size": 32,
+            "ffn_hidden_size": 48,
+            "kv_channels": 8,
+            "num_layers": 2,
+            "num_attention_heads": 4,
+            "multi_query_attention": True,
+            "multi_query_group_num": 2,
+            "add_qkv_bias": True,
+            "add_bias_linear": False,
+            "layernorm_epsilon": 1e-5,
+            "post_layer_norm": True,
+            "rmsnorm": True,
+            "original_rope": True,
+            "rope_ratio": 50,
+            "seq_length": 128,
+        },
+    ),
+    "deci": (
+        "bfloat16",
+        remote(
+            "deci",
+            "DeciLMForCausalLM",
+            num_key_value_heads=None,
+            num_key_value_heads_per_layer=[4, 1],
+        ),
+    ),
+    "nemotron-nas": (
+        "bfloat16",
+        remote(
+            "nemotron-nas",
+            "DeciLMForCausalLM",
+            num_hidden_layers=3,
+            num_key_value_heads=None,
+            intermediate_size=None,
+            block_configs=[decided(2, 0.5), decided(None, 1.0), decided(4, None)],
+        ),
+    ),
+    "jais": (
+        "bfloat16",
+        gpt2(
+            "JAISLMHeadModel",
+            "jais",
+            n_embd=48,
+            n_head=6,
+            n_inner=40,
+            activation_function="swiglu",
+            layer_norm_epsilon=1e-5,
+            position_embedding_type="alibi",
+            mup_embeddings_scale=3.0,
+            mup_output_alpha=2.0,
+            mup_width_scale=0.25,
+            mup_scale_qk_dot_by_d=True,
+            tie_word_embeddings=True,
+        ),
     ),
 }
 

@@ -22,7 +22,10 @@ Norm rms_norm(ConfigReader& c) {
   return {.kind = Norm::Kind::rms, .eps = c.positive("rms_norm_eps", 1e-6F)};
 }
 
-Norm layer_norm(float eps) { return {.kind = Norm::Kind::layer, .eps = eps, .has_bias = true}; }
+Norm layer_norm(ConfigReader& c, std::string_view key) {
+  c.alias("layer_norm_eps", key);
+  return {.kind = Norm::Kind::layer, .eps = c.positive("layer_norm_eps", 1e-5F), .has_bias = true};
+}
 
 Norm gemma_norm(ConfigReader& c) {
   Norm norm = rms_norm(c);

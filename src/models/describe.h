@@ -15,8 +15,8 @@ namespace matador {
 
 // RMSNorm with rms_norm_eps.
 Norm rms_norm(ConfigReader& c);
-// LayerNorm with a weight and a bias.
-Norm layer_norm(float eps);
+// LayerNorm with a weight and a bias, its eps in `key`.
+Norm layer_norm(ConfigReader& c, std::string_view key);
 // The Gemma family's: the weight is stored less one (unless the checkpoint has it added already,
 // as GGUF files do).
 Norm gemma_norm(ConfigReader& c);

@@ -9,34 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "weights/gguf_architectures.h"
 #include "weights/tensor_list.h"
 
 namespace matador {
 namespace {
-
-// How a GGUF architecture is called in Hugging Face's world, and how its tensors were changed on
-// the way into the file.
-struct ArchitectureRule {
-  std::string_view gguf;
-  std::string_view model_type;
-  std::string_view architecture;
-  bool rope_interleaved = false;
-  bool norms_include_offset = false;
-  // The number of layers at which attention is scaled by hidden_size / num_attention_heads and
-  // not by head_dim; the file does not say. 0: never.
-  int64_t layers_scaled_by_width = 0;
-};
-
-constexpr std::array<ArchitectureRule, 8> kArchitectures = {{
-    {"llama", "llama", "LlamaForCausalLM", true},
-    {"qwen2", "qwen2", "Qwen2ForCausalLM"},
-    {"qwen3", "qwen3", "Qwen3ForCausalLM"},
-    {"gemma", "gemma", "GemmaForCausalLM", false, true},
-    {"gemma2", "gemma2", "Gemma2ForCausalLM", false, true, 46},
-    {"gemma3", "gemma3_text", "Gemma3ForCausalLM", false, true, 62},
-    {"phi3", "phi3", "Phi3ForCausalLM"},
-    {"smollm3", "smollm3", "SmolLM3ForCausalLM", true},
-}};
 
 // A metadata key, without its architecture, and the config key for the same value.
 struct KeyPair {
@@ -85,15 +62,13 @@ class Translator {
   Translator(const GgufFile& file, std::string architecture)
       : file_(file),
         architecture_(std::move(architecture)),
-        config_(Config::parse("{}", file.source()).value()) {
-    for (const ArchitectureRule& rule : kArchitectures) {
-      if (rule.gguf == architecture_) rule_ = rule;
-    }
-  }
+        rule_(find_gguf_architecture(architecture_)),
+        config_(Config::parse(rule_.constants, file.source()).value()) {}
 
   Config run() {
     set_names();
     set_values();
+    set_own_values();
     set_vocabulary();
     set_attention();
     set_layer_types();
@@ -149,6 +124,21 @@ class Translator {
     }
   }
 
+  void set_own_values() {
+    for (const GgufOwnKey& own : gguf_own_keys()) {
+      if (own.architecture != architecture_) continue;
+      if (const auto flag = file_.boolean(key(own.gguf))) {
+        config_.set(own.config, *flag);
+      } else if (const auto number = file_.number(key(own.gguf)); number && *number != 0) {
+        config_.set(own.config, *number);
+      }
+    }
+    for (const GgufTensorFlag& flag : gguf_tensor_flags()) {
+      if (flag.architecture != architecture_) continue;
+      config_.set(flag.config, (tensor(flag.tensor) != nullptr) == flag.if_present);
+    }
+  }
+
   void set_vocabulary() {
     const StoredTensor* embedding = tensor("token_embd.weight");
     if (embedding != nullptr && embedding->shape.size() == 2) {
@@ -199,7 +189,7 @@ class Translator {
     if (!config_.has("rope_theta")) config_.set("rope_theta", 10000.0);
     const int64_t head_dim = config_.integer("head_dim").value_or(0);
     const auto rotated = file_.integer(key("rope.dimension_count"));
-    if (rotated && head_dim > 0 && *rotated != head_dim) {
+    if (rotated && head_dim > 0) {
       config_.set("partial_rotary_factor",
                   static_cast<double>(*rotated) / static_cast<double>(head_dim));
     }
@@ -256,7 +246,7 @@ class Translator {
 
   const GgufFile& file_;
   std::string architecture_;
-  ArchitectureRule rule_;
+  GgufArchitecture rule_;
   Config config_;
 };
 

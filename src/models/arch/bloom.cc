@@ -13,7 +13,7 @@ DecoderSpec describe(ConfigReader& c) {
   c.alias("max_position_embeddings", "seq_length");
   c.fallback("max_position_embeddings", int64_t{2048});
   c.fallback("intermediate_size", 4 * int64_t{c.count("hidden_size")});
-  const Norm norm = layer_norm(c.positive("layer_norm_epsilon", 1e-5F));
+  const Norm norm = layer_norm(c, "layer_norm_epsilon");
   Attention attn = unrotated_attention(c);
   attn.qkv_bias = attn.out_bias = true;
   attn.attend.alibi_max = 8;

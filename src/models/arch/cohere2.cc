@@ -7,7 +7,7 @@ namespace matador {
 namespace {
 
 DecoderSpec describe(ConfigReader& c) {
-  Norm norm = layer_norm(c.positive("layer_norm_eps", 1e-5F));
+  Norm norm = layer_norm(c, "layer_norm_eps");
   norm.has_bias = false;
   Attention sliding = attention(c, {.interleaved = true});
   sliding.qkv_bias = sliding.out_bias = c.flag("attention_bias", false);

@@ -32,7 +32,7 @@ DecoderSpec describe(ConfigReader& c) {
   c.alias("num_kv_heads", "n_head_kv");
   c.fallback("max_position_embeddings", int64_t{2048});
   c.fallback("intermediate_size", 4 * int64_t{c.count("hidden_size")});
-  const Norm norm = layer_norm(c.positive("layer_norm_epsilon", 1e-5F));
+  const Norm norm = layer_norm(c, "layer_norm_epsilon");
   const bool new_decoder = c.flag("new_decoder_architecture", c.has("n_head_kv"));
   const Attention attn = falcon_attention(c, new_decoder);
   Mlp mlp = plain_mlp(c, "gelu");

@@ -7,7 +7,7 @@ namespace {
 
 DecoderSpec describe(ConfigReader& c) {
   gpt2_keys(c);
-  const Norm norm = layer_norm(c.positive("layer_norm_epsilon", 1e-5F));
+  const Norm norm = layer_norm(c, "layer_norm_epsilon");
   Attention attn = unrotated_attention(c);
   attn.qkv_bias = attn.out_bias = true;
   if (!c.flag("scale_attn_weights", true)) attn.attend.scale = 1;

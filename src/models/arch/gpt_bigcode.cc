@@ -8,7 +8,7 @@ namespace {
 
 DecoderSpec describe(ConfigReader& c) {
   gpt2_keys(c);
-  const Norm norm = layer_norm(c.positive("layer_norm_epsilon", 1e-5F));
+  const Norm norm = layer_norm(c, "layer_norm_epsilon");
   if (c.flag("multi_query", true)) c.fallback("num_key_value_heads", int64_t{1});
   Attention attn = unrotated_attention(c);
   attn.qkv_bias = attn.out_bias = true;

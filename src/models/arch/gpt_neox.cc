@@ -9,7 +9,7 @@ namespace {
 DecoderSpec describe(ConfigReader& c) {
   c.alias("partial_rotary_factor", "rotary_pct");
   c.alias("rope_theta", "rotary_emb_base");
-  const Norm norm = layer_norm(c.positive("layer_norm_eps", 1e-5F));
+  const Norm norm = layer_norm(c, "layer_norm_eps");
   Attention attn = attention(c, {.default_partial = 0.25F});
   attn.qkv_bias = attn.out_bias = c.flag("attention_bias", true);
   const Mlp mlp = plain_mlp(c, "gelu");

@@ -8,7 +8,7 @@ namespace {
 
 DecoderSpec describe(ConfigReader& c) {
   gpt2_keys(c);
-  const Norm norm = layer_norm(c.positive("layer_norm_epsilon", 1e-5F));
+  const Norm norm = layer_norm(c, "layer_norm_epsilon");
   Attention attn = attention(c, {.interleaved = true});
   attn.rope.dim = rotated_features(c, attn, "rotary_dim", 64);
   const Mlp mlp = plain_mlp(c, "gelu_new");

@@ -24,7 +24,7 @@ DecoderSpec describe(ConfigReader& c) {
   c.fallback("max_position_embeddings", int64_t{2048});
   const int32_t expansion = c.count("expansion_ratio", 4);
   c.fallback("intermediate_size", int64_t{expansion} * c.count("hidden_size"));
-  Norm norm = layer_norm(c.positive("layer_norm_epsilon", 1e-5F));
+  Norm norm = layer_norm(c, "layer_norm_epsilon");
   norm.has_bias = false;
   Attention attn = unrotated_attention(c);
   attn.attend.scale = c.positive("attn_config.softmax_scale", attn.attend.scale);

@@ -7,7 +7,7 @@ namespace matador {
 namespace {
 
 DecoderSpec describe(ConfigReader& c) {
-  Norm norm = layer_norm(c.positive("norm_eps", 1e-5F));
+  Norm norm = layer_norm(c, "norm_eps");
   norm.weight_offset = c.flag("norm_weights_include_offset", false) ? 0 : 1;
   Attention attn = attention(c, {.default_partial = 0.5F});
   attn.qkv_bias = attn.out_bias = c.flag("attention_bias", false);

@@ -14,7 +14,7 @@ Layer post_norm(const Norm& norm, const Attention& attention, const Mlp& mlp) {
 DecoderSpec describe(ConfigReader& c) {
   c.alias("intermediate_size", "ffn_dim");
   c.alias("hidden_act", "activation_function");
-  Norm norm = layer_norm(1e-5F);
+  Norm norm{.kind = Norm::Kind::layer, .eps = 1e-5F};
   norm.has_weight = norm.has_bias = c.flag("layer_norm_elementwise_affine", true);
   Attention attn = unrotated_attention(c);
   Mlp mlp = plain_mlp(c, "relu");

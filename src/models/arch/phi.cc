@@ -7,7 +7,7 @@ namespace matador {
 namespace {
 
 DecoderSpec describe(ConfigReader& c) {
-  const Norm norm = layer_norm(c.positive("layer_norm_eps", 1e-5F));
+  const Norm norm = layer_norm(c, "layer_norm_eps");
   Attention attn = attention(c, {.default_partial = 0.5F});
   attn.qkv_bias = attn.out_bias = true;
   if (c.flag("qk_layernorm", false)) attn.qk_norm = per_head(norm, attn);

@@ -9,8 +9,7 @@ namespace {
 
 DecoderSpec describe(ConfigReader& c) {
   c.alias("partial_rotary_factor", "rope_pct");
-  c.alias("layer_norm_eps", "norm_eps");
-  const Norm norm = layer_norm(c.positive("layer_norm_eps", 1e-5F));
+  const Norm norm = layer_norm(c, "norm_eps");
   Attention attn = attention(c, {.default_partial = 0.25F});
   attn.qkv_bias = c.flag("use_qkv_bias", false);
   if (c.flag("qk_layernorm", false)) {

@@ -6,7 +6,7 @@ namespace matador {
 namespace {
 
 DecoderSpec describe(ConfigReader& c) {
-  const Norm norm = layer_norm(c.positive("norm_epsilon", 1e-5F));
+  const Norm norm = layer_norm(c, "norm_epsilon");
   Attention attn = attention(c);
   Mlp mlp = plain_mlp(c, "gelu_pytorch_tanh");
   attn.qkv_bias = attn.out_bias = mlp.bias = c.flag("use_bias", true);

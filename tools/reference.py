@@ -22,13 +22,16 @@ def reference_of(folder):
     return family(config) if family else None
 
 
-def agree_with_native(folder, golden, rows):
-    """Fails where a class of transformers computes something else from the renamed weights."""
+def source_of(folder, golden, rows):
+    """Who speaks for the logits, in words. Fails where a class of transformers computes something
+    else from the renamed weights of a reference."""
     reference = reference_of(folder)
+    if not reference:
+        return "transformers"
     weights = safetensors.torch.load_file(folder / "model.safetensors")
-    native = reference and reference.native({name: w.float() for name, w in weights.items()})
+    native = reference.native({name: w.float() for name, w in weights.items()})
     if not native:
-        return
+        return "`tests/reference`"
     config, tensors = native
     with tempfile.TemporaryDirectory() as scratch:
         (pathlib.Path(scratch) / "config.json").write_text(json.dumps(config))
@@ -45,4 +48,4 @@ def agree_with_native(folder, golden, rows):
         worst = float((found - expected).abs().max() / (expected.max() - expected.min()))
         if not worst <= TOLERANCE:
             sys.exit(f"{folder.name}: {config['model_type']} differs by {worst:.1e} of the spread")
-    print(f"{folder.name}: as {config['model_type']} of transformers with renamed weights")
+    return f"`tests/reference`, {config['model_type']} of transformers"

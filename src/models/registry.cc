@@ -36,6 +36,10 @@ Error unknown(std::string_view key, std::string_view found, std::string_view Arc
   std::stable_sort(near.begin(), near.end(), [&](const Architecture* a, const Architecture* b) {
     return distance(found, a->*field) < distance(found, b->*field);
   });
+  const auto same = [&](const Architecture* a, const Architecture* b) {
+    return a->*field == b->*field;
+  };
+  near.erase(std::unique(near.begin(), near.end(), same), near.end());
   std::string message =
       source + ": " + std::string(key) + " is \"" + std::string(found.substr(0, 80)) +
       "\", which is not supported; the nearest of " + std::to_string(near.size()) + " known are";

@@ -216,6 +216,39 @@ TEST(Loading, PartsOfABlockThatThisBuildHasNotAreRefused) {
               HasSubstr("logit_scale is \"inv_sqrt_d_model\", expected none"));
 }
 
+TEST(Loading, ASearchedBlockThatThisBuildHasNotIsRefused) {
+  const Config blocks =
+      Config::parse(R"({"0": {"attention": {"replace_with_linear": true}, "ffn": {"no_op": true}},
+                        "1": {"attention": {"n_heads_in_group": 3}, "ffn": {"no_op": true}},
+                        "2": {"attention": {"no_op": true}, "ffn": {"ffn_mult": -1}}})",
+                    "test")
+          .value();
+  EXPECT_THAT(
+      load(Changed("nemotron-nas").with("block_configs", blocks)),
+      AllOf(HasSubstr("block_configs.0.attention.replace_with_linear is true, expected false"),
+            HasSubstr("block_configs.1.attention.n_heads_in_group is 3, expected divisors"),
+            HasSubstr("block_configs.2.ffn.ffn_mult is -1, expected a number above zero")));
+}
+
+TEST(Loading, KvHeadsOfEachLayerMustFitTheLayersAndTheHeads) {
+  constexpr std::string_view kKey = "num_key_value_heads_per_layer";
+  EXPECT_THAT(load(Changed("deci").with(kKey, std::vector<int64_t>{4})),
+              HasSubstr("num_key_value_heads_per_layer is [4], expected a positive integer for"));
+  EXPECT_THAT(load(Changed("deci").with(kKey, std::vector<int64_t>{4, 3})),
+              HasSubstr("num_key_value_heads_per_layer is [4,3], expected divisors"));
+}
+
+TEST(Loading, ValuesThatOnlyRemoteCodeKnowsAreRefused) {
+  EXPECT_THAT(load(Changed("chatglm").with("rmsnorm", false)), HasSubstr("rmsnorm is false"));
+  EXPECT_THAT(load(Changed("jais").with("position_embedding_type", std::string("learned"))),
+              HasSubstr("position_embedding_type is \"learned\", expected alibi"));
+  EXPECT_THAT(
+      load(Changed("internlm").with("rotary", Config::parse(R"({"type": "ntk"})", "").value())),
+      HasSubstr("rotary.type is \"ntk\", expected origin or dynamic"));
+  EXPECT_THAT(load(Changed("stablelm-12b").with("num_attention_heads", int64_t{8})),
+              HasSubstr("self_attn.q_layernorm.norms.7.weight"));
+}
+
 TEST(Loading, ATiedHeadMayBeStoredAsWell) {
   EXPECT_EQ(load(Changed("llama").with("tie_word_embeddings", true)), "loaded");
   EXPECT_THAT(load(Changed("llama-tied").with("tie_word_embeddings", false)),

@@ -7,7 +7,7 @@ namespace matador {
 namespace {
 
 DecoderSpec describe(ConfigReader& c) {
-  const Norm norm = layer_norm(c.positive("rms_norm_eps", 1e-5F));
+  const Norm norm = layer_norm(c, "rms_norm_eps");
   Attention attn = attention(c);
   attn.qkv_bias = attn.out_bias = c.flag("attention_bias", false);
   attn.attend.window = c.nullable_count("sliding_window", 0);

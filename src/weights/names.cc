@@ -61,6 +61,7 @@ std::vector<NameRule> gguf_rules() {
       {{"attn.sinks"}, "blk.{}.attn_sinks"},
       {{"attn.out_norm"}, "blk.{}.post_attention_norm"},
       {{"mlp.in_norm"}, "blk.{}.ffn_norm"},
+      {{"mlp.in_norm"}, "blk.{}.post_attention_norm"},
       {{"mlp.in_norm"}, "blk.{}.attn_norm"},
       {{"mlp.gate"}, "blk.{}.ffn_gate"},
       {{"mlp.up"}, "blk.{}.ffn_up"},

@@ -51,7 +51,8 @@ TEST(GgufConfig, TranslatesLlama) {
             R"({"architectures":["LlamaForCausalLM"],"eos_token_id":7,"head_dim":16,)"
             R"("hidden_size":64,"intermediate_size":128,"max_position_embeddings":2048,)"
             R"("model_type":"llama","num_attention_heads":4,"num_hidden_layers":4,)"
-            R"("num_key_value_heads":2,"rms_norm_eps":9.999999747378752e-06,)"
+            R"("num_key_value_heads":2,"partial_rotary_factor":1.0,)"
+            R"("rms_norm_eps":9.999999747378752e-06,)"
             R"("rope_interleaved":true,"rope_theta":500000.0,"tie_word_embeddings":true,)"
             R"("vocab_size":100})");
 }

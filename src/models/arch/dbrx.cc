@@ -22,8 +22,7 @@ void set_keys(ConfigReader& c) {
 
 DecoderSpec describe(ConfigReader& c) {
   set_keys(c);
-  Norm norm = layer_norm(1e-5F);
-  norm.has_bias = false;
+  const Norm norm{.kind = Norm::Kind::layer, .eps = 1e-5F};
   Attention attn = attention(c);
   attn.clip = c.nullable_positive("clip_qkv", 0);
   Moe experts = moe(c);

@@ -2,17 +2,13 @@
 // and waiting, without sampling.
 //
 //   matador_cuda_step 8b|1b [LABEL]    only the rows whose label begins so
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <numeric>
-#include <random>
 #include <string_view>
 #include <vector>
 
-#include "backends/cuda/cuda.h"
+#include "cuda_bench.h"
 #include "nn/attention.h"
 #include "nn/mlp.h"
 
@@ -24,30 +20,6 @@ struct Dimensions {
 };
 constexpr Dimensions k8b{32, 4096, 14336, 32, 8, 128, 128256};
 constexpr Dimensions k1b{16, 2048, 8192, 32, 8, 64, 128256};
-constexpr int32_t kBlockSize = 16;
-
-// Weights of any shape from one run of random numbers.
-class RandomWeights {
- public:
-  explicit RandomWeights(size_t values) : bits_(values) {
-    std::mt19937 generator(1);
-    for (uint16_t& bits : bits_) {  // +-2^-8 .. 2^-6
-      bits = static_cast<uint16_t>((generator() & 0x80FF) | 0x3B80);
-    }
-  }
-  Weight make(Backend& backend, int64_t rows, int64_t cols) const {
-    HostWeight host;
-    host.format = find_format("bf16");
-    host.rows = rows;
-    host.cols = cols;
-    host.data = reinterpret_cast<const std::byte*>(bits_.data());
-    host.precision = Precision::fast;
-    return backend.load(std::move(host));
-  }
-
- private:
-  std::vector<uint16_t> bits_;
-};
 
 class Network {
  public:
@@ -107,43 +79,13 @@ class Network {
   std::vector<Layer> layers_;
 };
 
-// `sequences` of `cached` tokens, each with `tokens` more to compute.
-struct Work {
-  std::vector<int32_t> ids, positions, slots, query_start{0}, contexts, tables, last;
-  Batch batch;
-
-  Work(int32_t sequences, int32_t cached, int32_t tokens) {
-    const int32_t stride = (cached + tokens + kBlockSize - 1) / kBlockSize;
-    for (int32_t s = 0; s < sequences; ++s) {
-      for (int32_t i = 0; i < stride; ++i) tables.push_back(s * stride + i);
-      for (int32_t i = 0; i < tokens; ++i) {
-        ids.push_back((s * 131 + i * 17) % 50000);
-        positions.push_back(cached + i);
-        slots.push_back(s * stride * kBlockSize + cached + i);
-      }
-      contexts.push_back(cached + tokens);
-      query_start.push_back(static_cast<int32_t>(ids.size()));
-      last.push_back(query_start.back() - 1);
-    }
-    batch = {ids,      positions, positions, slots,      query_start,
-             contexts, tables,    stride,    kBlockSize, last};
-  }
-};
-
 void time_steps(const char* label, Backend& backend, const Network& network, const Work& work) {
-  std::vector<double> times;
-  for (int i = 0; i < 12; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
+  const double median = median_time([&] {
     backend.plan(work.batch);
     Tensor logits;
     backend.run({}, [&](Ops& ops) { logits = network.forward(ops, work.batch); });
     backend.to_host(logits.columns(0, 8));
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    times.push_back(seconds.count());
-  }
-  times.erase(times.begin(), times.begin() + 3);
-  std::sort(times.begin(), times.end());
-  const double median = times[times.size() / 2];
+  });
   std::printf("%-28s %9.3f ms %12.0f tokens/s\n", label, median * 1e3,
               static_cast<double>(work.ids.size()) / median);
   std::fflush(stdout);

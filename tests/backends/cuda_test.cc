@@ -43,7 +43,7 @@ TEST_F(Cuda, DenseProductsLoseNothingButTheSumsPrecision) {
   const auto reference = make_reference_backend();
   for (bool reproducible : {false, true}) {
     const auto cuda = uploading(reproducible);
-    for (auto [rows, cols] : {std::pair{96, 64}, {50, 136}, {17, 1024}, {640, 576}}) {
+    for (auto [rows, cols] : {std::pair{96, 64}, {50, 136}, {17, 1024}, {640, 576}, {520, 4096}}) {
       HostWeight w = make_weight(*find_format("bf16"), rows, cols, 1, Precision::fast);
       w.bias = random_floats(static_cast<size_t>(rows), 7);
       for (int64_t tokens : {1, 8, 9, 16, 31, 33, 100, 257}) {
@@ -57,14 +57,14 @@ TEST_F(Cuda, DenseProductsLoseNothingButTheSumsPrecision) {
 }
 
 TEST_F(Cuda, DenseProductsOfATokenHaveTheSameBitsInAnyBatch) {
-  constexpr int64_t kRows = 640, kCols = 576;
+  constexpr int64_t kRows = 640, kCols = 4096;
   const HostWeight w = make_weight(*find_format("bf16"), kRows, kCols, 1, Precision::fast);
-  for (bool reproducible : {false, true}) {
+  for (auto [reproducible, tokens] : {std::pair{false, 16}, {true, 50}, {true, 100}, {true, 300}}) {
+    SCOPED_TRACE(tokens);
     const auto cuda = uploading(reproducible);
-    const int64_t tokens = reproducible ? 100 : 16;
     const auto x = bf16_floats(static_cast<size_t>(tokens * kCols), 2);
     const std::vector<float> together = product(*cuda, w, x, tokens);
-    for (int64_t t : {int64_t{0}, int64_t{9}, tokens - 1}) {
+    for (int64_t t : {int64_t{0}, int64_t{9}, int64_t{tokens - 1}}) {
       const std::vector<float> row(x.begin() + t * kCols, x.begin() + (t + 1) * kCols);
       const std::vector<float> expected(together.begin() + t * kRows,
                                         together.begin() + (t + 1) * kRows);

@@ -20,8 +20,9 @@ struct CudaOptions {
   // programs, as in tests of single operations.
   bool graphs = true;
   // On: products of Precision::fast give a token the same bits in any batch, as backends/backend.h
-  // promises; prompts take several times as long. Off: steps of more than 16 tokens may round
-  // otherwise than smaller ones. Attention and Precision::exact keep the promise either way.
+  // promises; longer steps and prompts take longer, several times so before Hopper. Off: steps of
+  // more than 64 tokens (16 before Hopper) may round otherwise than smaller ones. Attention and
+  // Precision::exact keep the promise either way.
   bool reproducible = false;
 };
 

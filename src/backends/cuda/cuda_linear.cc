@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backends/cuda/cuda_ops.h"
+#include "backends/cuda/error.h"
 #include "backends/cuda/kernels/kernels.h"
 
 namespace matador::cuda {
@@ -31,28 +32,45 @@ Tensor CudaOps::as_bf16(const Tensor& x) {
   return y;
 }
 
-// Any number of tokens, kSkinnyTokens at a time.
-void CudaOps::skinny(const Tensor& x, std::span<const Weight* const> weights,
-                     std::span<const Tensor> ys) {
+void CudaOps::reserve_stream_workspace() {
+  int device = 0, processors = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
+        "cudaDeviceGetAttribute");
+  const size_t sum_bytes = stream_sum_bytes(processors);
+  const size_t ready_bytes = 2 * sizeof(int32_t) * static_cast<size_t>(processors);
+  stream_memory_.reserve(sum_bytes + ready_bytes);
+  std::byte* const ready = stream_memory_.as<std::byte>() + sum_bytes;
+  check(cudaMemsetAsync(ready, 0, ready_bytes, stream_), "cudaMemset");
+  stream_workspace_ = {stream_memory_.as<float4>(), reinterpret_cast<int32_t*>(ready), processors};
+}
+
+// Any number of tokens, few_tokens() at a time.
+void CudaOps::few(const Tensor& x, std::span<const Weight* const> weights,
+                  std::span<const Tensor> ys) {
   if (!launch_) return;
-  const auto slice = [](Tensor tensor, int64_t first) {
+  const auto slice = [&](Tensor tensor, int64_t first) {
     tensor.data += first * tensor.stride * static_cast<int64_t>(size_of(tensor.dtype));
-    tensor.rows = std::min<int64_t>(tensor.rows - first, kSkinnyTokens);
+    tensor.rows = std::min(tensor.rows - first, few_tokens());
     return tensor;
   };
-  for (int64_t first = 0; first < x.rows; first += kSkinnyTokens) {
-    std::vector<SkinnyOutput> outputs;
+  for (int64_t first = 0; first < x.rows; first += few_tokens()) {
+    std::vector<LinearOutput> outputs;
     for (size_t i = 0; i < weights.size(); ++i) {
       outputs.push_back({weights[i]->data, weights[i]->bias, slice(ys[i], first)});
     }
-    cuda::skinny_linear(slice(x, first), outputs, stream_);
+    if (hopper_) {
+      stream_linear(slice(x, first), outputs, stream_workspace_, stream_);
+    } else {
+      skinny_linear(slice(x, first), outputs, stream_);
+    }
   }
 }
 
 void CudaOps::dense(const Tensor& x, const Weight& w, const Tensor& y) {
   const Weight* const weight = &w;
   const bool fits = cublas_ != nullptr && w.rows % 8 == 0 && is_aligned(y);
-  if (x.rows <= kSkinnyTokens || !fits) return skinny(x, {&weight, 1}, {&y, 1});
+  if (x.rows <= best_for_few() || !fits) return few(x, {&weight, 1}, {&y, 1});
   if (!launch_) return;
   cublas_->linear(x, w, y, stream_);
   if (w.bias != nullptr) cuda::add_bias(y, w.bias, stream_);
@@ -90,12 +108,12 @@ Tensor CudaOps::linear(const Tensor& x, const Weight& w) {
 
 std::vector<Tensor> CudaOps::linears(const Tensor& x, std::span<const Weight* const> weights) {
   const bool together =
-      x.rows <= kSkinnyTokens && weights.size() <= kSkinnyOutputs &&
+      x.rows <= (cublas_ ? best_for_few() : few_tokens()) && weights.size() <= kLinearOutputs &&
       std::ranges::all_of(weights, [&](const Weight* w) { return is_dense(x, *w); });
   if (!together) return Ops::linears(x, weights);
   std::vector<Tensor> ys;
   for (const Weight* w : weights) ys.push_back(make(x.rows, w->rows, x.dtype));
-  skinny(as_bf16(x), weights, ys);
+  few(as_bf16(x), weights, ys);
   return ys;
 }
 

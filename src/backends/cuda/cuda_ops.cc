@@ -9,8 +9,12 @@ namespace matador::cuda {
 
 CudaOps::CudaOps(cudaStream_t stream, Features features)
     : stream_(stream),
-      features_(features),
-      cublas_(features.reproducible ? nullptr : CublasLt::open()) {}
+      features_{features.tensor_cores && has_tensor_code(), features.reproducible,
+                features.shared_bytes},
+      cublas_(features.reproducible ? nullptr : CublasLt::open()),
+      hopper_(has_hopper()) {
+  if (hopper_) reserve_stream_workspace();
+}
 
 void CudaOps::begin(bool launch) {
   launch_ = launch;
@@ -106,15 +110,20 @@ Tensor CudaOps::attend(const Tensor& q, const KvLayer& kv, const Attend& attend,
     cuda::attend_generic(q, kv, attend, batch_.arrays(), scores, y, stream_);
     return y;
   }
+  const bool hopper = hopper_ && has_hopper_attend(kv, attend);
   const bool decodes_too = attend.num_heads / attend.num_kv_heads > kDecodeGroup;
   if (decodes_too || !batch_.only_decodes()) {
-    cuda::attend_prefill(q, kv, attend, batch_.arrays(), {batch.query_start, decodes_too}, y,
-                         stream_);
+    const PrefillRows rows{batch.query_start, decodes_too};
+    const auto prefill = hopper ? cuda::attend_hopper : cuda::attend_prefill;
+    prefill(q, kv, attend, batch_.arrays(), rows, y, stream_);
   }
   if (!decodes_too && batch_.num_decode_tasks() > 0) {
     partial_floats_ = std::max(partial_floats_, decode_partial_floats(attend));
     reserve_partials();
-    cuda::attend_decode(q, kv, attend, batch_.arrays(), partials_.as<float>(), y, stream_);
+    float* const partials = partials_.as<float>();
+    const auto splits = hopper ? attend_splits_hopper : attend_splits;
+    splits(q, kv, attend, batch_.arrays(), partials, stream_);
+    merge_splits(partials, attend, batch_.arrays(), y, stream_);
   }
   return y;
 }

@@ -12,6 +12,7 @@
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/device_batch.h"
 #include "backends/cuda/drawn.h"
+#include "backends/cuda/kernels/kernels.h"
 #include "backends/cuda/memory.h"
 
 namespace matador::cuda {
@@ -68,9 +69,13 @@ class CudaOps final : public Ops {
   Tensor make(int64_t rows, int64_t cols, DType dtype);
 
  private:
+  void reserve_stream_workspace();
   bool is_dense(const Tensor& x, const Weight& w) const;
   Tensor as_bf16(const Tensor& x);
-  void skinny(const Tensor& x, std::span<const Weight* const> weights, std::span<const Tensor> ys);
+  // The most tokens of one `few`, and those it takes even where there is cuBLASLt.
+  int64_t few_tokens() const { return hopper_ ? kStreamTokens : kSkinnyTokens; }
+  int64_t best_for_few() const { return hopper_ ? 64 : kSkinnyTokens; }
+  void few(const Tensor& x, std::span<const Weight* const> weights, std::span<const Tensor> ys);
   void dense(const Tensor& x, const Weight& w, const Tensor& y);
   void decoded(const Tensor& x, const Weight& w, const Tensor& y);
 
@@ -79,6 +84,9 @@ class CudaOps final : public Ops {
   bool launch_ = true;
   bool capturable_ = true;
   std::unique_ptr<CublasLt> cublas_;
+  bool hopper_;
+  DeviceMemory stream_memory_;
+  StreamWorkspace stream_workspace_;
   DeviceBatch batch_;
   Drawn drawn_;
   Arena arena_;

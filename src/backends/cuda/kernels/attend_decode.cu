@@ -1,7 +1,7 @@
 // Attention of sequences with one new token. A warp takes one split of a sequence's context for the
 // query heads that share a KV head, all of whose copies are under way at once; a second kernel
 // merges a head's splits in order.
-#include "backends/cuda/kernels/attend_tile.cuh"
+#include "backends/cuda/kernels/attend_splits.cuh"
 #include "backends/cuda/kernels/early_start.cuh"
 
 namespace matador::cuda {
@@ -9,53 +9,12 @@ namespace {
 
 constexpr int kThreads = 32;
 
-template <int kDim>
-constexpr int kTilesOfSplit = kSplitTokens / AttendShape<kDim>::kTile;
-
-// Per task and head: kDim sums, then the highest score and the total.
-template <int kDim>
-struct Partial {
-  float* data;
-  __device__ Partial(float* partials, int64_t task, int num_heads, int head)
-      : data(partials + (task * num_heads + head) * (kDim + 2)) {}
-};
-
-__device__ __forceinline__ const int32_t* words_of(const BatchArrays& batch) {
-  return reinterpret_cast<const int32_t*>(batch.header);
-}
-
-__device__ __forceinline__ bool out_of_window(int first, int position, int window) {
-  return window > 0 && first + kSplitTokens <= position - window + 1;
-}
-
 __device__ __forceinline__ void wait_until_pending(int groups) {
   switch (groups) {
     case 0: return wait_copies<0>();
     case 1: return wait_copies<1>();
     case 2: return wait_copies<2>();
     default: return wait_copies<3>();
-  }
-}
-
-template <int kDim>
-__device__ void store_partial(RowSums<kDim>& rows, float* partials, int64_t task, int num_heads,
-                              int first_head, int group) {
-  rows.add_up();
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const int row = threadIdx.x / 4 + 8 * i;
-    if (row >= group) continue;
-    float* out = Partial<kDim>(partials, task, num_heads, first_head + row).data;
-#pragma unroll
-    for (int tile = 0; tile < kDim / 8; ++tile) {
-      const int column = tile * 8 + threadIdx.x % 4 * 2;
-      out[column] = rows.sum[tile][2 * i];
-      out[column + 1] = rows.sum[tile][2 * i + 1];
-    }
-    if (threadIdx.x % 4 == 0) {
-      out[kDim] = rows.highest[i];
-      out[kDim + 1] = rows.total[i];
-    }
   }
 }
 
@@ -111,29 +70,40 @@ __global__ void __launch_bounds__(kDim)
     merge_splits_kernel(const float* partials, int num_heads, int window, BatchArrays batch,
                         View<__nv_bfloat16> y) {
   let_next_start();
+  constexpr int kBatch = 16;  // partials under way at once
   const int sequence = blockIdx.x, head = blockIdx.y;
   const int first_task = batch.task_starts[sequence];
   const int num_tasks = batch.task_starts[sequence + 1] - first_task;
   if (num_tasks == 0) return;
   const int token = batch.query_start[sequence];
-  const int position = batch.positions[token];
+  const int first_seen = window > 0 ? max(0, batch.positions[token] - window + 1) : 0;
   float highest = -INFINITY, total = 0, sum = 0;
-#pragma unroll 4
-  for (int i = 0; i < num_tasks; ++i) {
-    if (out_of_window(i * kSplitTokens, position, window)) continue;
-    const float* partial =
-        Partial<kDim>(const_cast<float*>(partials), first_task + i, num_heads, head).data;
-    const Merge merge(highest, partial[kDim]);
-    highest = merge.highest;
-    total = merge(total, partial[kDim + 1]);
-    sum = merge(sum, partial[threadIdx.x]);
+  for (int base = first_seen / kSplitTokens; base < num_tasks; base += kBatch) {
+    float highs[kBatch], totals[kBatch], sums[kBatch];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      const int task = first_task + min(base + i, num_tasks - 1);
+      const float* partial =
+          Partial<kDim>(const_cast<float*>(partials), task, num_heads, head).data;
+      const bool there = base + i < num_tasks;  // else a split that adds nothing
+      highs[i] = there ? partial[kDim] : -INFINITY;
+      totals[i] = there ? partial[kDim + 1] : 0;
+      sums[i] = there ? partial[threadIdx.x] : 0;
+    }
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      const Merge merge(highest, highs[i]);
+      highest = merge.highest;
+      total = merge(total, totals[i]);
+      sum = merge(sum, sums[i]);
+    }
   }
   store(y.row(token) + head * kDim + threadIdx.x, __fdiv_rn(sum, total));
 }
 
 template <class K, int kDim>
 void launch(const Tensor& q, const KvLayer& kv, const Attend& attend, const BatchArrays& batch,
-            float* partials, const Tensor& y, cudaStream_t stream) {
+            float* partials, cudaStream_t stream) {
   using Shape = AttendShape<kDim>;
   constexpr int kShared = (Shape::kQueryElements + 2 * kTilesOfSplit<kDim> * Shape::kTileElements) *
                           static_cast<int>(sizeof(K));
@@ -143,11 +113,6 @@ void launch(const Tensor& q, const KvLayer& kv, const Attend& attend, const Batc
                                                 attend.num_heads, scores_of(attend), batch,
                                                 partials);
   check_launch("attend_splits_kernel");
-  const dim3 grid(static_cast<unsigned>(batch.num_sequences),
-                  static_cast<unsigned>(attend.num_heads));
-  merge_splits_kernel<kDim><<<grid, kDim, 0, stream>>>(partials, attend.num_heads, attend.window,
-                                                       batch, view<__nv_bfloat16>(y));
-  check_launch("merge_splits_kernel");
 }
 
 }  // namespace
@@ -156,13 +121,23 @@ size_t decode_partial_floats(const Attend& attend) {
   return static_cast<size_t>(attend.num_heads) * static_cast<size_t>(attend.head_dim + 2);
 }
 
-void attend_decode(const Tensor& q, const KvLayer& kv, const Attend& attend,
-                   const BatchArrays& batch, float* partials, const Tensor& y,
-                   cudaStream_t stream) {
+void attend_splits(const Tensor& q, const KvLayer& kv, const Attend& attend,
+                   const BatchArrays& batch, float* partials, cudaStream_t stream) {
   with_half_type(kv.type, [&]<class K>() {
     with_head_dim(kv.head_dim,
-                  [&]<int kDim>() { launch<K, kDim>(q, kv, attend, batch, partials, y, stream); });
+                  [&]<int kDim>() { launch<K, kDim>(q, kv, attend, batch, partials, stream); });
   });
+}
+
+void merge_splits(const float* partials, const Attend& attend, const BatchArrays& batch,
+                  const Tensor& y, cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>(batch.num_sequences),
+                  static_cast<unsigned>(attend.num_heads));
+  with_head_dim(attend.head_dim, [&]<int kDim>() {
+    merge_splits_kernel<kDim><<<grid, kDim, 0, stream>>>(partials, attend.num_heads, attend.window,
+                                                         batch, view<__nv_bfloat16>(y));
+  });
+  check_launch("merge_splits_kernel");
 }
 
 }  // namespace matador::cuda

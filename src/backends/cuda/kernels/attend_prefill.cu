@@ -1,6 +1,7 @@
 // Attention of sequences with several new tokens. A block takes a run of query rows, being the
 // tokens of a sequence times the query heads of one KV head, sixteen rows a warp, over tiles of the
 // context that all its warps share; the next tile is copied while one is computed.
+#include "backends/cuda/kernels/attend_runs.cuh"
 #include "backends/cuda/kernels/attend_tile.cuh"
 
 namespace matador::cuda {
@@ -18,63 +19,6 @@ struct PrefillShape : AttendShape<kDim> {
                                           static_cast<int>(sizeof(K)) +
                                       kMergedFloats* static_cast<int>(sizeof(float));
 };
-
-// A block's part of a step.
-struct Run {
-  int sequence, first_token, num_tokens;
-};
-
-__device__ __forceinline__ int runs_of(const BatchArrays& batch, int sequence, int tokens,
-                                       bool decodes_too) {
-  if (sequence >= batch.num_sequences) return 0;
-  const int length = batch.query_start[sequence + 1] - batch.query_start[sequence];
-  return length > 1 || decodes_too ? (length + tokens - 1) / tokens : 0;
-}
-
-// The `index`th run of `tokens` tokens; called by a whole warp.
-__device__ Run find_run(const BatchArrays& batch, int index, int tokens, bool decodes_too) {
-  const int lane = threadIdx.x % 32;
-  for (int base = 0;; base += 32) {
-    const int runs = runs_of(batch, base + lane, tokens, decodes_too);
-    int end = runs;  // runs up to and including this lane's sequence
-    for (int step = 1; step < 32; step *= 2) {
-      const int other = __shfl_up_sync(0xFFFFFFFFU, end, step);
-      if (lane >= step) end += other;
-    }
-    const unsigned beyond = __ballot_sync(0xFFFFFFFFU, end > index);
-    if (beyond == 0) {
-      index -= __shfl_sync(0xFFFFFFFFU, end, 31);
-      continue;
-    }
-    const int found = __ffs(static_cast<int>(beyond)) - 1;
-    const int before = __shfl_sync(0xFFFFFFFFU, end - runs, found);
-    const int sequence = base + found;
-    const int first = batch.query_start[sequence] + (index - before) * tokens;
-    return {sequence, first, min(tokens, batch.query_start[sequence + 1] - first)};
-  }
-}
-
-// Adds a finished split to the thread's merged sums in shared memory.
-template <int kDim, int kThreads>
-__device__ void merge_split(RowSums<kDim>& rows, float* merged, float (&highest)[2],
-                            float (&total)[2]) {
-  rows.add_up();
-#pragma unroll
-  for (int row = 0; row < 2; ++row) {
-    const Merge merge(highest[row], rows.highest[row]);
-    highest[row] = merge.highest;
-    total[row] = merge(total[row], rows.total[row]);
-#pragma unroll
-    for (int tile = 0; tile < kDim / 8; ++tile) {
-#pragma unroll
-      for (int i = 2 * row; i < 2 * row + 2; ++i) {
-        float& sum = merged[(tile * 4 + i) * kThreads + threadIdx.x];
-        sum = merge(sum, rows.sum[tile][i]);
-      }
-    }
-  }
-  rows.clear();
-}
 
 template <class K, int kDim>
 __global__ void __launch_bounds__(PrefillShape<kDim>::kThreads)
@@ -138,7 +82,9 @@ __global__ void __launch_bounds__(PrefillShape<kDim>::kThreads)
     attend_tile<K, kDim>(query, keys, keys + Shape::kTileElements, tile * Shape::kTile, positions,
                          rule, rows);
     if ((tile + 1) * Shape::kTile % kSplitTokens == 0 || tile + 1 == end_tile) {
-      merge_split<kDim, Shape::kThreads>(rows, merged, highest, total);
+      merge_split<kDim>(rows, highest, total, [&](int of, int i) -> float& {
+        return merged[(of * 4 + i) * Shape::kThreads + threadIdx.x];
+      });
     }
     __syncthreads();
   }
@@ -154,15 +100,6 @@ __global__ void __launch_bounds__(PrefillShape<kDim>::kThreads)
       store(out + tile * 8 + threadIdx.x % 4 * 2 + i % 2, __fdiv_rn(sum, total[i / 2]));
     }
   }
-}
-
-int count_runs(std::span<const int32_t> query_start, int tokens, bool decodes_too) {
-  int runs = 0;
-  for (size_t s = 0; s + 1 < query_start.size(); ++s) {
-    const int length = query_start[s + 1] - query_start[s];
-    if (length > 1 || decodes_too) runs += (length + tokens - 1) / tokens;
-  }
-  return runs;
 }
 
 }  // namespace

@@ -16,13 +16,14 @@
 namespace matador::cuda {
 
 // Shapes for heads of kDim features. Rows in shared memory are padded so that eight of them start
-// at different banks.
+// at different banks; `offset` is where a row's eight features from `column` on are, in elements.
 template <int kDim>
 struct AttendShape {
   static constexpr int kTile = kDim <= 128 ? 64 : 32;
   static constexpr int kStride = kDim + 8;
   static constexpr int kTileElements = kTile * kStride;
   static constexpr int kQueryElements = 16 * kStride;  // of a warp
+  static __device__ int offset(int row, int column) { return row * kStride + column; }
 };
 
 // How a product of query and key becomes a score in units of log2: times `factor`, after the soft
@@ -88,22 +89,51 @@ struct Merge {
   }
 };
 
-template <class K>
-__device__ __forceinline__ uint32_t pack_pair(float low, float high) {
-  K pair[2];
-  store(&pair[0], low);
-  store(&pair[1], high);
-  return *reinterpret_cast<const uint32_t*>(pair);
+// Adds a finished split to what is merged so far, in which `merged(tile, i)` is a sum's place.
+template <int kDim, class Merged>
+__device__ __forceinline__ void merge_split(RowSums<kDim>& split, float (&highest)[2],
+                                            float (&total)[2], Merged merged) {
+  split.add_up();
+  const Merge merges[2] = {{highest[0], split.highest[0]}, {highest[1], split.highest[1]}};
+  // Where no row's reference moves, a product with one is left out.
+  const bool still = __all_sync(0xFFFFFFFFU, merges[0].left == 1 && merges[1].left == 1);
+#pragma unroll
+  for (int row = 0; row < 2; ++row) {
+    const Merge& merge = merges[row];
+    highest[row] = merge.highest;
+    total[row] = merge(total[row], split.total[row]);
+#pragma unroll
+    for (int tile = 0; tile < kDim / 8; ++tile) {
+#pragma unroll
+      for (int i = 2 * row; i < 2 * row + 2; ++i) {
+        float& sum = merged(tile, i);
+        sum = still ? __fmaf_rn(split.sum[tile][i], merge.right, sum)
+                    : merge(sum, split.sum[tile][i]);
+      }
+    }
+  }
+  split.clear();
 }
 
-// scores = q k^T.
-template <class K, int kDim>
+template <class K>
+__device__ __forceinline__ uint32_t pack_pair(float low, float high) {
+  if constexpr (std::is_same_v<K, __half>) {
+    const __half2 pair = __floats2half2_rn(low, high);
+    return *reinterpret_cast<const uint32_t*>(&pair);
+  } else {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<const uint32_t*>(&pair);
+  }
+}
+
+// scores = q k^T; the keys lie as Layout says.
+template <class K, int kDim, class Layout>
 __device__ __forceinline__ void multiply_keys(const K* q, const K* keys,
                                               float (&scores)[AttendShape<kDim>::kTile / 8][4]) {
   using Shape = AttendShape<kDim>;
   const int lane = threadIdx.x % 32;
   const K* q_row = q + (lane % 16) * Shape::kStride + lane / 16 * 8;
-  const K* k_row = keys + (lane % 8 + lane / 16 * 8) * Shape::kStride + lane / 8 % 2 * 8;
+  const int row = lane % 8 + lane / 16 * 8, column = lane / 8 % 2 * 8;
 #pragma unroll
   for (int k = 0; k < kDim; k += 16) {
     FragmentA a;
@@ -111,7 +141,7 @@ __device__ __forceinline__ void multiply_keys(const K* q, const K* keys,
 #pragma unroll
     for (int tile = 0; tile < Shape::kTile / 8; tile += 2) {
       uint32_t b[4];
-      load_matrices(b, k_row + tile * 8 * Shape::kStride + k);
+      load_matrices(b, keys + Layout::offset(row + tile * 8, column + k));
       mma<K>(scores[tile], a, {b[0], b[1]});
       mma<K>(scores[tile + 1], a, {b[2], b[3]});
     }
@@ -119,15 +149,13 @@ __device__ __forceinline__ void multiply_keys(const K* q, const K* keys,
 }
 
 // sums += scores v, the scores being shares by now.
-template <class K, int kDim>
+template <class K, int kDim, class Layout>
 __device__ __forceinline__ void multiply_values(
     const float (&scores)[AttendShape<kDim>::kTile / 8][4], const K* values,
     float (&sums)[kDim / 8][4]) {
-  using Shape = AttendShape<kDim>;
   const int lane = threadIdx.x % 32;
-  const K* v_row = values + (lane % 16) * Shape::kStride + lane / 16 * 8;
 #pragma unroll
-  for (int k = 0; k < Shape::kTile / 8; k += 2) {
+  for (int k = 0; k < AttendShape<kDim>::kTile / 8; k += 2) {
     const FragmentA a = {{pack_pair<K>(scores[k][0], scores[k][1]),
                           pack_pair<K>(scores[k][2], scores[k][3]),
                           pack_pair<K>(scores[k + 1][0], scores[k + 1][1]),
@@ -135,22 +163,22 @@ __device__ __forceinline__ void multiply_values(
 #pragma unroll
     for (int tile = 0; tile < kDim / 8; tile += 2) {
       uint32_t b[4];
-      load_matrices_transposed(b, v_row + k * 8 * Shape::kStride + tile * 8);
+      load_matrices_transposed(
+          b, values + Layout::offset(lane % 16 + k * 8, lane / 16 * 8 + tile * 8));
       mma<K>(sums[tile], a, {b[0], b[1]});
       mma<K>(sums[tile + 1], a, {b[2], b[3]});
     }
   }
 }
 
-// Adds a tile whose first token is at position `first`. `positions` are those of the thread's two
-// rows, -1 where there is no row.
-template <class K, int kDim>
-__device__ __forceinline__ void attend_tile(const K* q, const K* keys, const K* values, int first,
-                                            const int (&positions)[2], const Scores& rule,
-                                            RowSums<kDim>& rows) {
+// Makes the scores of a tile into shares: caps and masks them, raises the rows' reference and
+// brings their sums to it. The tile's first token is at position `first`; `positions` are those of
+// the thread's two rows, -1 where there is no row.
+template <int kDim>
+__device__ __forceinline__ void weigh_scores(float (&scores)[AttendShape<kDim>::kTile / 8][4],
+                                             int first, const int (&positions)[2],
+                                             const Scores& rule, RowSums<kDim>& rows) {
   constexpr int kTiles = AttendShape<kDim>::kTile / 8;
-  float scores[kTiles][4] = {};
-  multiply_keys<K, kDim>(q, keys, scores);
   if (rule.softcap > 0) {
 #pragma unroll
     for (auto& tile : scores) {
@@ -177,20 +205,27 @@ __device__ __forceinline__ void attend_tile(const K* q, const K* keys, const K* 
 #pragma unroll
     for (int i = 0; i < 4; ++i) highest[i / 2] = fmaxf(highest[i / 2], scores[tile][i]);
   }
-  float reference[2];
+  float reference[2], factor[2];
+  bool moved = false;  // the reference, under sums that are not zero
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
     highest[row] = fmaxf(highest[row], __shfl_xor_sync(0xFFFFFFFFU, highest[row], 1));
     highest[row] = fmaxf(highest[row], __shfl_xor_sync(0xFFFFFFFFU, highest[row], 2));
     highest[row] = fmaxf(__fmul_rn(highest[row], rule.factor), rows.highest[row]);
-    const Merge merge(rows.highest[row], highest[row]);
     reference[row] = highest[row] == -INFINITY ? 0 : highest[row];
+    factor[row] = Merge(rows.highest[row], highest[row]).left;
+    moved = moved || (rows.highest[row] != -INFINITY && highest[row] != rows.highest[row]);
     rows.highest[row] = highest[row];
-    rows.total[row] = __fmul_rn(rows.total[row], merge.left);
+  }
+  if (__any_sync(0xFFFFFFFFU, moved)) {
 #pragma unroll
-    for (int tile = 0; tile < kDim / 8; ++tile) {
-      rows.sum[tile][2 * row] = __fmul_rn(rows.sum[tile][2 * row], merge.left);
-      rows.sum[tile][2 * row + 1] = __fmul_rn(rows.sum[tile][2 * row + 1], merge.left);
+    for (int row = 0; row < 2; ++row) {
+      rows.total[row] = __fmul_rn(rows.total[row], factor[row]);
+#pragma unroll
+      for (int tile = 0; tile < kDim / 8; ++tile) {
+        rows.sum[tile][2 * row] = __fmul_rn(rows.sum[tile][2 * row], factor[row]);
+        rows.sum[tile][2 * row + 1] = __fmul_rn(rows.sum[tile][2 * row + 1], factor[row]);
+      }
     }
   }
 #pragma unroll
@@ -201,7 +236,17 @@ __device__ __forceinline__ void attend_tile(const K* q, const K* keys, const K* 
       rows.total[i / 2] = __fadd_rn(rows.total[i / 2], scores[tile][i]);
     }
   }
-  multiply_values<K, kDim>(scores, values, rows.sum);
+}
+
+// Adds a tile.
+template <class K, int kDim, class Layout = AttendShape<kDim>>
+__device__ __forceinline__ void attend_tile(const K* q, const K* keys, const K* values, int first,
+                                            const int (&positions)[2], const Scores& rule,
+                                            RowSums<kDim>& rows) {
+  float scores[AttendShape<kDim>::kTile / 8][4] = {};
+  multiply_keys<K, kDim, Layout>(q, keys, scores);
+  weigh_scores<kDim>(scores, first, positions, rule, rows);
+  multiply_values<K, kDim, Layout>(scores, values, rows.sum);
 }
 
 // Where a warp's share of a tile's rows lies in the cache: lane i has the rows i and i + 32.

@@ -22,10 +22,16 @@ __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
+struct Launch {
+  dim3 blocks;
+  dim3 threads;
+  size_t shared_bytes = 0;
+};
+
 // Launches a kernel that calls wait_for_previous.
 template <class... Parameters, class... Arguments>
-void launch_early(void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
-                  cudaStream_t stream, Arguments... arguments) {
+void launch_early(void (*kernel)(Parameters...), const Launch& launch, cudaStream_t stream,
+                  const Arguments&... arguments) {
   int device = 0, major = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
@@ -34,8 +40,9 @@ void launch_early(void (*kernel)(Parameters...), unsigned blocks, unsigned threa
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = blocks;
-  config.blockDim = threads;
+  config.gridDim = launch.blocks;
+  config.blockDim = launch.threads;
+  config.dynamicSmemBytes = launch.shared_bytes;
   config.stream = stream;
   config.attrs = &early;
   config.numAttrs = major >= 9 ? 1 : 0;

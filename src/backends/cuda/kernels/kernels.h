@@ -95,16 +95,34 @@ void decode_weight(const Weight& w, const Tensor& y, cudaStream_t stream);
 // y, bf16 and dense, gets random weights.
 void fill_random(const Tensor& y, uint64_t seed, cudaStream_t stream);
 
-// x W^T for a few tokens and bf16 weights, several weights in one launch.
-struct SkinnyOutput {
+// A product with one of several weights that a launch multiplies.
+struct LinearOutput {
   const void* weight;  // bf16 [rows, cols], 16-byte aligned
   const float* bias;   // or null
   Tensor y;
 };
+inline constexpr int kLinearOutputs = 4;
+
+// x W^T for a few tokens, bf16: cols a multiple of 8 and x's rows 16-byte aligned. Needs sm_80.
 inline constexpr int kSkinnyTokens = 16;
-inline constexpr int kSkinnyOutputs = 4;
-// x is bf16, cols a multiple of 8 and its rows 16-byte aligned. Needs sm_80.
-void skinny_linear(const Tensor& x, std::span<const SkinnyOutput> outputs, cudaStream_t stream);
+// Whether device and build are for it, and for tensor-core attention: a build for older devices
+// alone runs on newer ones too, without their instructions.
+bool has_tensor_code();
+void skinny_linear(const Tensor& x, std::span<const LinearOutput> outputs, cudaStream_t stream);
+
+// The same for more tokens, on Hopper. What thread blocks leave for each other lies in a workspace,
+// which one stream at a time may use.
+inline constexpr int kStreamTokens = 256;
+struct StreamWorkspace {
+  float4* sums = nullptr;     // stream_sum_bytes(thread_blocks)
+  int32_t* ready = nullptr;   // [2 * thread_blocks], zeros between kernels
+  int32_t thread_blocks = 0;  // as many as the device has processors
+};
+size_t stream_sum_bytes(int32_t thread_blocks);
+// Whether device and build are for Hopper.
+bool has_hopper();
+void stream_linear(const Tensor& x, std::span<const LinearOutput> outputs,
+                   const StreamWorkspace& workspace, cudaStream_t stream);
 
 // Attention of any head size and dtype, one warp a query head; f32 arithmetic in order of position.
 // `sinks` may be null.
@@ -122,11 +140,21 @@ struct PrefillRows {
 void attend_prefill(const Tensor& q, const KvLayer& kv, const Attend& attend,
                     const BatchArrays& batch, const PrefillRows& rows, const Tensor& y,
                     cudaStream_t stream);
+// The same on Hopper, where has_hopper(), for the shapes of
+// has_hopper_attend.
+bool has_hopper_attend(const KvLayer& kv, const Attend& attend);
+void attend_hopper(const Tensor& q, const KvLayer& kv, const Attend& attend,
+                   const BatchArrays& batch, const PrefillRows& rows, const Tensor& y,
+                   cudaStream_t stream);
 // The sequences with one token: at most kDecodeGroup query heads a KV head. `partials` holds
-// decode_partial_floats() for each task.
+// decode_partial_floats() for each task; they are merged into y.
 inline constexpr int kDecodeGroup = 16;
 size_t decode_partial_floats(const Attend& attend);
-void attend_decode(const Tensor& q, const KvLayer& kv, const Attend& attend,
-                   const BatchArrays& batch, float* partials, const Tensor& y, cudaStream_t stream);
+void attend_splits(const Tensor& q, const KvLayer& kv, const Attend& attend,
+                   const BatchArrays& batch, float* partials, cudaStream_t stream);
+void attend_splits_hopper(const Tensor& q, const KvLayer& kv, const Attend& attend,
+                          const BatchArrays& batch, float* partials, cudaStream_t stream);
+void merge_splits(const float* partials, const Attend& attend, const BatchArrays& batch,
+                  const Tensor& y, cudaStream_t stream);
 
 }  // namespace matador::cuda

@@ -29,7 +29,7 @@ struct Output {
 };
 
 struct Outputs {
-  Output at[kSkinnyOutputs];
+  Output at[kLinearOutputs];
   int count;
 };
 
@@ -157,11 +157,17 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void skinny_linear(const Tensor& x, std::span<const SkinnyOutput> outputs, cudaStream_t stream) {
+bool has_tensor_code() {
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, skinny_kernel<1>), "cudaFuncGetAttributes");
+  return attributes.ptxVersion >= 80;
+}
+
+void skinny_linear(const Tensor& x, std::span<const LinearOutput> outputs, cudaStream_t stream) {
   if (x.rows == 0) return;
   Outputs list{};
   int blocks = 0;
-  for (const SkinnyOutput& output : outputs) {
+  for (const LinearOutput& output : outputs) {
     const Tensor& y = output.y;
     list.at[list.count++] = {static_cast<const __nv_bfloat16*>(output.weight),
                              output.bias,
@@ -174,7 +180,7 @@ void skinny_linear(const Tensor& x, std::span<const SkinnyOutput> outputs, cudaS
   }
   const int tokens = static_cast<int>(x.rows), cols = static_cast<int>(x.cols);
   const auto launch = [&](auto kernel) {
-    launch_early(kernel, static_cast<unsigned>(blocks), kThreads, stream,
+    launch_early(kernel, {static_cast<unsigned>(blocks), kThreads}, stream,
                  view<const __nv_bfloat16>(x), tokens, cols, list);
   };
   if (tokens <= 8) {

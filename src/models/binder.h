@@ -18,6 +18,8 @@ class Binder {
                     std::span<Weight> targets) = 0;
   // This role may be there although the model has no use for it.
   virtual void ignore(std::string_view role) = 0;
+  // Likewise all of a layer beyond the model's own: one that drafts tokens.
+  virtual void ignore_layer(int32_t layer) = 0;
 
   // Of all that was asked for.
   virtual int64_t num_parameters() const = 0;

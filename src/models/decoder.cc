@@ -78,6 +78,7 @@ Decoder::Decoder(const Architecture& architecture, DecoderSpec spec) : spec_(std
 
 void Decoder::bind(Binder& binder) {
   bind_ends(binder);
+  for (int32_t i = 0; i < spec_.draft_layers; ++i) binder.ignore_layer(info_.num_layers + i);
   auto bound = residuals_.begin();
   for (size_t i = 0; i < spec_.layers.size(); ++i) {
     const auto layer = static_cast<int32_t>(i);

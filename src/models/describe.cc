@@ -191,6 +191,7 @@ DecoderSpec decoder(ConfigReader& c, const Norm& final_norm, bool tied,
   if (c.has("quantization_config")) {
     c.refuse("quantization_config", "no quantised checkpoint other than GGUF");
   }
+  spec.draft_layers = std::min(c.index("num_nextn_predict_layers", 0), kMaxLayers);
   const int32_t layers = num_layers(c);
   for (int32_t i = 0; i < layers; ++i) spec.layers.push_back(layer(i));
   return spec;

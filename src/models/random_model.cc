@@ -18,6 +18,7 @@ class RandomBinder final : public Binder {
     for (size_t i = 0; i < roles.size(); ++i) requests_.push_back({roles[i], &targets[i]});
   }
   void ignore(std::string_view) override {}
+  void ignore_layer(int32_t) override {}
 
   int64_t num_parameters() const override {
     int64_t count = 0;

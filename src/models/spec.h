@@ -64,6 +64,7 @@ struct DecoderSpec {
   LearnedPositions positions;
   Norm embedding_norm;
   std::vector<Layer> layers;
+  int32_t draft_layers = 0;  // after those in the checkpoint, of multi-token prediction: not used
   Norm final_norm;
   bool tied_head = false;  // the head is the embedding table
   bool head_bias = false;

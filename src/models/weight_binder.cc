@@ -110,6 +110,15 @@ void WeightBinder::ignore(std::string_view role) {
   for (const Names::Place& place : names_.places(role, 0)) used_.insert(place.tensor + ".weight");
 }
 
+void WeightBinder::ignore_layer(int32_t layer) {
+  const std::string number = std::to_string(layer) + ".";
+  for (const StoredTensor& tensor : checkpoint_.tensors()) {
+    const bool drafts = tensor.name.starts_with("model.layers." + number) ||
+                        tensor.name.starts_with("blk." + number);
+    if (drafts) used_.insert(tensor.name);
+  }
+}
+
 std::vector<WeightBinder::Candidate> WeightBinder::candidates(
     std::string_view prefix, int32_t layer, const Role& role,
     std::span<const Role> siblings) const {

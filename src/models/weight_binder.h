@@ -25,6 +25,7 @@ class WeightBinder final : public Binder {
   void bind(std::string_view prefix, int32_t layer, std::span<const Role> roles,
             std::span<Weight> targets) override;
   void ignore(std::string_view role) override;
+  void ignore_layer(int32_t layer) override;
 
   // Everything that does not fit, at once: tensors that are missing, have another shape than the
   // description asks for, or that nothing asked for.

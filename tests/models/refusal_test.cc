@@ -249,6 +249,28 @@ TEST(Loading, ValuesThatOnlyRemoteCodeKnowsAreRefused) {
               HasSubstr("self_attn.q_layernorm.norms.7.weight"));
 }
 
+TEST(Loading, LayersThatOnlyDraftAreLeftAlone) {
+  const auto shortened = [] { return Changed("deepseek3").with("num_hidden_layers", int64_t{2}); };
+  EXPECT_THAT(load(shortened()), HasSubstr("no use for: model.layers.2."));
+  EXPECT_EQ(load(shortened().with("num_nextn_predict_layers", int64_t{1})), "loaded");
+}
+
+TEST(Loading, AMissingExpertIsNamed) {
+  Changed checkpoint("deepseek3");
+  checkpoint.remove("model.layers.1.mlp.experts.3.up_proj.weight");
+  EXPECT_THAT(load(checkpoint), HasSubstr("model.layers.1.mlp.experts.3.up_proj.weight [16, 32]"));
+}
+
+TEST(Loading, ChoicesOfExpertsThatCannotBeAreRefused) {
+  EXPECT_THAT(load(Changed("deepseek3").with("n_group", int64_t{3})), HasSubstr("n_group is 3"));
+  EXPECT_THAT(load(Changed("deepseek3").with("topk_group", int64_t{5})),
+              HasSubstr("topk_group is 5"));
+  EXPECT_THAT(load(Changed("mixtral").with("num_experts_per_tok", int64_t{6})),
+              HasSubstr("num_experts_per_tok is 6"));
+  EXPECT_THAT(load(Changed("deepseek2").with("topk_method", std::string("best"))),
+              HasSubstr("topk_method is \"best\""));
+}
+
 TEST(Loading, ATiedHeadMayBeStoredAsWell) {
   EXPECT_EQ(load(Changed("llama").with("tie_word_embeddings", true)), "loaded");
   EXPECT_THAT(load(Changed("llama-tied").with("tie_word_embeddings", false)),

@@ -22,6 +22,7 @@ import safetensors.torch
 import torch
 
 from gguf_dense import DENSE, add_dense_config, dense_tensors
+from gguf_moe import MOE, add_moe_config, moe_tensors
 from make_tiny import DATA
 
 KINDS = {
@@ -180,6 +181,9 @@ def write(path, folder, arch, dtype):
     if folder.name in DENSE:
         add_dense_config(writer, config, arch)
         tensors = dense_tensors(weights, config, *DENSE[folder.name])
+    elif folder.name in MOE:
+        add_moe_config(writer, config, arch)
+        tensors = moe_tensors(weights, config, *MOE[folder.name])
     else:
         add_config(writer, config)
         add_scaling(writer, config)
@@ -229,7 +233,7 @@ def check_with_llama_cpp(folder, arch):
 
 
 def main():
-    architectures = FILES | {name: arch for name, (arch, _) in DENSE.items()}
+    architectures = FILES | {name: arch for name, (arch, _) in (DENSE | MOE).items()}
     for name in sys.argv[1:] or architectures:
         folder, arch = DATA / name, architectures[name]
         stored = json.loads((folder / "config.json").read_text())["torch_dtype"]

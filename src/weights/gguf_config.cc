@@ -21,10 +21,13 @@ struct KeyPair {
   std::string_view config;
 };
 
-constexpr std::array<KeyPair, 10> kIntegers = {{
+constexpr std::array<KeyPair, 13> kIntegers = {{
     {"embedding_length", "hidden_size"},
     {"block_count", "num_hidden_layers"},
     {"feed_forward_length", "intermediate_size"},
+    {"expert_count", "num_experts"},
+    {"expert_used_count", "num_experts_per_tok"},
+    {"expert_feed_forward_length", "moe_intermediate_size"},
     {"attention.head_count", "num_attention_heads"},
     {"attention.head_count_kv", "num_key_value_heads"},
     {"attention.key_length", "head_dim"},

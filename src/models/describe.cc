@@ -9,6 +9,19 @@ namespace {
 // Far more than any model has; keeps a lying config from asking for terabytes of layers.
 constexpr int32_t kMaxLayers = 4096;
 
+int32_t longest_context(const std::vector<Layer>& layers, int32_t stated) {
+  int32_t longest = stated;
+  for (const Layer& layer : layers) {
+    for (const Residual& residual : layer) {
+      for (const Path& path : residual.paths) {
+        const auto* attention = std::get_if<Attention>(&path.op);
+        if (attention) longest = std::max(longest, extended_context(attention->rope, stated));
+      }
+    }
+  }
+  return longest;
+}
+
 }  // namespace
 
 int32_t num_layers(ConfigReader& c) {
@@ -185,7 +198,6 @@ DecoderSpec decoder(ConfigReader& c, const Norm& final_norm, bool tied,
   DecoderSpec spec;
   spec.vocab_size = c.count("vocab_size");
   spec.hidden_size = c.count("hidden_size");
-  spec.max_position = c.count("max_position_embeddings");
   spec.final_norm = final_norm;
   spec.tied_head = c.flag("tie_word_embeddings", tied);
   if (c.has("quantization_config")) {
@@ -194,6 +206,7 @@ DecoderSpec decoder(ConfigReader& c, const Norm& final_norm, bool tied,
   spec.draft_layers = std::min(c.index("num_nextn_predict_layers", 0), kMaxLayers);
   const int32_t layers = num_layers(c);
   for (int32_t i = 0; i < layers; ++i) spec.layers.push_back(layer(i));
+  spec.max_position = longest_context(spec.layers, c.count("max_position_embeddings"));
   return spec;
 }
 

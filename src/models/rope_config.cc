@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace matador {
 namespace {
@@ -143,6 +144,15 @@ Rope read_rope(ConfigReader& c, int32_t head_dim, const RopeKeys& keys) {
     chosen.parameters = c.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
   }
   return RopeReader(c, chosen).read(head_dim);
+}
+
+int32_t extended_context(const Rope& rope, int32_t stated) {
+  using Scaling = Rope::Scaling;
+  const bool stretches = rope.scaling == Scaling::linear || rope.scaling == Scaling::dynamic;
+  if (!stretches && rope.scaling != Scaling::yarn) return stated;
+  const double trained = stretches ? stated : rope.original_max_position;
+  constexpr double kMost = std::numeric_limits<int32_t>::max();
+  return std::max(stated, static_cast<int32_t>(std::min(trained * rope.factor, kMost)));
 }
 
 }  // namespace matador

@@ -23,4 +23,9 @@ struct RopeKeys {
 // recorded as a problem.
 Rope read_rope(ConfigReader& c, int32_t head_dim, const RopeKeys& keys = {});
 
+// The longest context of a model with this rope, whose max_position_embeddings is `stated`: linear,
+// dynamic and yarn scalings stretch what the number says of the training (as vLLM has it); for
+// longrope and llama3 it is the stretched length already.
+int32_t extended_context(const Rope& rope, int32_t stated);
+
 }  // namespace matador

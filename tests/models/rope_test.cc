@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "models/rope_config.h"
@@ -39,6 +40,24 @@ TEST(RopeConfig, PrefersTheKeysThatTransformersPrefers) {
   EXPECT_EQ(rope.scaling, Rope::Scaling::yarn);
   EXPECT_EQ(rope.theta, 200);
   EXPECT_EQ(rope.original_max_position, 32);
+}
+
+TEST(RopeConfig, ScalingsThatStretchTheTrainedContextExtendIt) {
+  Rope rope{.dim = 8, .factor = 4, .original_max_position = 512};
+  auto context = [&](Rope::Scaling scaling) {
+    rope.scaling = scaling;
+    return extended_context(rope, 1024);
+  };
+  EXPECT_EQ(context(Rope::Scaling::none), 1024);
+  EXPECT_EQ(context(Rope::Scaling::linear), 4096);
+  EXPECT_EQ(context(Rope::Scaling::dynamic), 4096);
+  EXPECT_EQ(context(Rope::Scaling::yarn), 2048);      // of the original length
+  EXPECT_EQ(context(Rope::Scaling::llama3), 1024);    // stated stretched
+  EXPECT_EQ(context(Rope::Scaling::longrope), 1024);  // so too
+  rope.factor = 1e30F;
+  EXPECT_EQ(context(Rope::Scaling::linear), std::numeric_limits<int32_t>::max());
+  rope.factor = 0.5F;
+  EXPECT_EQ(context(Rope::Scaling::linear), 1024);
 }
 
 TEST(RopeConfig, LengthClassesFollowTheFrequencies) {

@@ -34,6 +34,7 @@ DecoderSpec describe(ConfigReader& c) {
   DecoderSpec spec = decoder(c, norm, true, [&](int32_t i) {
     return sandwich(norm, slides[static_cast<size_t>(i)] ? sliding : full, mlp);
   });
+  spec.max_position = c.count("max_position_embeddings");  // is the stretched length
   spec.embedding_factor = std::sqrt(static_cast<float>(spec.hidden_size));
   spec.logit_softcap = c.nullable_positive("final_logit_softcapping", 0);
   return spec;

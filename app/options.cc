@@ -86,8 +86,9 @@ void add_engine_options(CLI::App& command, EngineFlags& flags) {
       ->capture_default_str();
   command
       .add_option("--max-num-batched-tokens", flags.max_num_batched_tokens,
-                  "Tokens computed in one step; longer prompts are split")
-      ->check(CLI::PositiveNumber)
+                  "Tokens computed in one step; longer prompts are split. 0: 256 on a CPU, 2048 on "
+                  "a GPU")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
       .add_option("--kv-cache-memory", flags.kv_cache_memory,

@@ -28,7 +28,7 @@ std::optional<KvType> kv_type_of(const ModelOptions& options);
 struct EngineFlags {
   int32_t max_model_len = 0;
   int32_t max_num_seqs = 256;
-  int32_t max_num_batched_tokens = 2048;
+  int32_t max_num_batched_tokens = 0;
   uint64_t kv_cache_memory = 0;
   double gpu_memory_utilization = 0.9;
   bool prefix_caching = true;

@@ -31,6 +31,9 @@ from tiny_variants import VARIANTS
 DATA = pathlib.Path(__file__).parent.parent / "tests" / "data" / "models"
 PROMPT_LENGTHS = [1, 7, 33, 48]
 CONTINUATION = 16
+# Ropes that change while an answer grows, from a prompt within the original 32 positions.
+GROWING = ["llama-dynamic", "phi3-longrope"]
+GROWING_LENGTH = 28
 # A greedy choice nearer to its rival than this part of the spread would test rounding.
 MARGIN = 2e-3
 
@@ -139,6 +142,28 @@ def make_prompt(folder, length, vocab_size):
     raise RuntimeError(f"{folder}: no prompt of {length} tokens has clear choices")
 
 
+def make_growing(folder, vocab_size):
+    """growing.json: a prompt that transformers' own generate(), with its cache, takes further."""
+    for seed in range(1000):
+        generator = torch.Generator().manual_seed(1000 * GROWING_LENGTH + seed)
+        tokens = torch.randint(vocab_size, (GROWING_LENGTH,), generator=generator).tolist()
+        result = load(folder).generate(
+            torch.tensor([tokens]),
+            max_new_tokens=CONTINUATION,
+            do_sample=False,
+            eos_token_id=None,
+            output_scores=True,
+            return_dict_in_generate=True,
+        )
+        if min(margin(row[0]) for row in result.scores) < MARGIN:
+            continue
+        greedy = result.sequences[0, GROWING_LENGTH:].tolist()
+        golden = {"tokens": tokens, "greedy": greedy}
+        (folder / "growing.json").write_text(json.dumps(golden) + "\n")
+        return
+    raise RuntimeError(f"{folder}: no growing prompt has clear choices")
+
+
 def make(name):
     dtype, fields = VARIANTS[name]
     folder = DATA / name
@@ -160,6 +185,8 @@ def make(name):
     (folder / "golden.json").write_text(
         json.dumps({"vocab_size": vocab_size, "source": source, "prompts": golden}) + "\n"
     )
+    if name in GROWING:
+        make_growing(folder, config.vocab_size)
     size = (folder / "model.safetensors").stat().st_size // 1024
     print(f"{name}: {size} KiB, spread {min(spreads):.2f} to {max(spreads):.2f}", flush=True)
 

@@ -125,6 +125,8 @@ struct DeviceInfo {
   bool asynchronous = false;     // run() returns before the step has ended
   bool own_memory = false;       // not the machine's: the cache may take what the weights leave
   KvType kv_type = KvType::f16;  // of the cache, where nothing else is asked for
+  // As many tokens a step run at full speed; longer steps would only keep others waiting.
+  int32_t step_tokens = 2048;
 };
 
 // A matrix on the host, as a checkpoint stores it, or a stack of them.

@@ -33,11 +33,18 @@ Status check_options(const EngineOptions& options) {
   };
   for (auto& status :
        {positive("max_num_seqs", options.max_num_seqs),
-        positive("max_num_batched_tokens", options.max_num_batched_tokens),
         positive("max_waiting", options.max_waiting), positive("block_size", options.block_size)}) {
     if (!status.ok()) return status;
   }
-  return {};
+  if (options.max_num_batched_tokens >= 0) return {};
+  return invalid_argument("max_num_batched_tokens: must not be negative, but is " +
+                          std::to_string(options.max_num_batched_tokens));
+}
+
+// What the device decides where nothing was asked for.
+EngineOptions resolved(EngineOptions options, const DeviceInfo& device) {
+  if (options.max_num_batched_tokens == 0) options.max_num_batched_tokens = device.step_tokens;
+  return options;
 }
 
 SchedulerLimits limits_of(const Model& model, const KvCache& cache, const EngineOptions& options) {
@@ -49,12 +56,14 @@ SchedulerLimits limits_of(const Model& model, const KvCache& cache, const Engine
       .max_prompt_logprob_rows = std::max(1, kLogitsInARow / std::max(1, info.vocab_size)),
       .vocab_size = info.vocab_size,
       .eos_token_ids = options.eos_token_ids,
+      .clock = options.clock,
   };
   // A checkpoint may name tokens that its logits do not have.
   std::erase_if(limits.eos_token_ids,
                 [&](int32_t token) { return token < 0 || token >= info.vocab_size; });
   if (info.state_depends_on_length) {
     limits.length_class = [&model](int32_t length) { return model.length_class(length); };
+    limits.recomputes_when_class_grows = info.recomputes_when_length_class_grows;
   }
   return limits;
 }
@@ -134,6 +143,7 @@ class LocalEngine final : public Engine {
 Result<RequestId> LocalEngine::submit(Request request) {
   RequestBounds bounds{model_->info().vocab_size, cache_.max_model_len()};
   if (Status status = validate(request, bounds); !status.ok()) return status.error();
+  request.queued = options_.clock();
   std::lock_guard lock(mutex_);
   if (!healthy_) return unavailable("the engine has failed; its log says why");
   if (draining_) return unavailable("the server is shutting down");
@@ -258,14 +268,21 @@ void LocalEngine::break_down(const std::string& why) {
 
 }  // namespace
 
+void StepTokens::add(int32_t tokens) {
+  const auto bucket = std::ranges::lower_bound(kBounds, tokens) - kBounds.begin();
+  ++counts[static_cast<size_t>(bucket)];
+  sum += static_cast<uint64_t>(tokens);
+}
+
 Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Model> model,
                                                std::shared_ptr<Backend> backend,
                                                const EngineOptions& options) {
   if (Status status = check_options(options); !status.ok()) return status.error();
   Result<KvCache> cache = KvCache::create(*model, *backend, options);
   if (!cache) return cache.error();
+  const EngineOptions chosen = resolved(options, backend->info());
   return std::unique_ptr<Engine>(std::make_unique<LocalEngine>(std::move(model), std::move(backend),
-                                                               std::move(*cache), options));
+                                                               std::move(*cache), chosen));
 }
 
 }  // namespace matador

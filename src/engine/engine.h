@@ -2,7 +2,10 @@
 // events. submit and cancel may be called from any thread.
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,12 +17,12 @@
 namespace matador {
 
 struct EngineOptions {
-  int32_t max_model_len = 0;              // 0: the model's own, reduced to what the cache can hold
-  int32_t max_num_seqs = 256;             // sequences running at once
-  int32_t max_num_batched_tokens = 2048;  // tokens a step
-  int32_t max_waiting = 4096;             // requests queued; more are refused (unavailable)
-  int32_t block_size = 16;                // tokens a block
-  uint64_t kv_cache_bytes = 0;            // 0: chosen from the model and free memory
+  int32_t max_model_len = 0;           // 0: the model's own, reduced to what the cache can hold
+  int32_t max_num_seqs = 256;          // sequences running at once
+  int32_t max_num_batched_tokens = 0;  // tokens a step; 0: DeviceInfo::step_tokens
+  int32_t max_waiting = 4096;          // requests queued; more are refused (unavailable)
+  int32_t block_size = 16;             // tokens a block
+  uint64_t kv_cache_bytes = 0;         // 0: chosen from the model and free memory
   // Of a device's own memory, what weights and cache may take together; the rest is left to
   // activations.
   double gpu_memory_utilization = 0.9;
@@ -29,6 +32,18 @@ struct EngineOptions {
   std::optional<bool> plan_ahead = {};
   uint64_t seed = 0;  // for requests without their own
   std::vector<int32_t> eos_token_ids = {};
+  std::function<TimePoint()> clock = std::chrono::steady_clock::now;  // of the events' times
+};
+
+// How many steps computed how many tokens. counts[i]: at most kBounds[i], and more than the bound
+// before; the last: more than all.
+struct StepTokens {
+  static constexpr std::array<int32_t, 13> kBounds = {1,   8,    16,   32,   64,   128,  256,
+                                                      512, 1024, 2048, 4096, 8192, 16384};
+  std::array<uint64_t, kBounds.size() + 1> counts = {};
+  uint64_t sum = 0;
+
+  void add(int32_t tokens);
 };
 
 // A snapshot; counters only grow.
@@ -40,6 +55,7 @@ struct EngineStats {
   uint64_t prefix_queries = 0, prefix_hits = 0;  // tokens
   uint64_t preemptions = 0;
   uint64_t steps = 0;
+  StepTokens step_tokens;
 };
 
 class Engine {

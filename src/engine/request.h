@@ -1,6 +1,7 @@
 // What the API asks of the engine, and what it gets back.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -46,6 +47,8 @@ struct TokenLogprobs {
   std::vector<Logprob> top;  // most likely first
 };
 
+using TimePoint = std::chrono::steady_clock::time_point;
+
 enum class FinishReason : uint8_t { stop, length, aborted, error };
 
 struct Event {
@@ -56,11 +59,13 @@ struct Event {
   };
   Kind kind = Kind::token;
   int32_t choice = 0;
+  TimePoint time = {};  // of the end of the step that brought it
   // token
   int32_t token = -1;
   std::optional<TokenLogprobs> logprobs = {};
   // prompt_done
   int32_t num_cached_tokens = 0;
+  TimePoint queued = {}, scheduled = {};  // when it was submitted, and first had room to run
   std::vector<TokenLogprobs> prompt_logprobs = {};  // for prompt tokens 1.. where asked for
   // finished
   FinishReason reason = FinishReason::stop;
@@ -85,6 +90,7 @@ struct Request {
   // min_tokens and ignore_eos say.
   std::shared_ptr<const Constraint> constraint = {};
   std::shared_ptr<EventSink> sink;
+  TimePoint queued = {};  // set by Engine::submit
 };
 
 using RequestId = uint64_t;

@@ -111,7 +111,7 @@ void Runner::add_item(const Plan::Item& item, int32_t table_stride) {
   for (int32_t position = item.begin; position < item.end(); ++position) {
     token_ids_.push_back(token_at(item, position));
     positions_.push_back(position);
-    rope_lengths_.push_back(sequence.group.rope_length(position));
+    rope_lengths_.push_back(sequence.rope_length(position));
     slots_.push_back(blocks[position / block_size] * block_size + position % block_size);
   }
   auto num_tokens = static_cast<int32_t>(token_ids_.size());

@@ -47,7 +47,6 @@ void Scheduler::add(RequestId id, Request request, uint64_t seed) {
   group.id = id;
   group.request = std::move(request);
   group.seed = seed;
-  if (limits_.length_class) group.length_class = limits_.length_class(group.prompt_size());
   const Request& wanted = group.request;
   LogitsProcessor processor(wanted.params, wanted.prompt, stop_tokens_of(wanted.params, limits_));
   for (int32_t choice = 0; choice < wanted.n; ++choice) {
@@ -100,7 +99,10 @@ const Plan& Scheduler::plan() {
   plan_running();
   if (!plan_->preempted) plan_waiting();
   for (const Plan::Item& item : plan_->items) ++item.sequence->group.num_open_plans;
-  stats_.steps += !plan_->empty();
+  if (!plan_->empty()) {
+    ++stats_.steps;
+    stats_.step_tokens.add(plan_->num_tokens);
+  }
   return *plan_;
 }
 
@@ -140,8 +142,9 @@ void Scheduler::plan_waiting() {
 // Not where its end or its next token depends on one that is not known yet.
 bool Scheduler::can_go_on(const Sequence& sequence) const {
   if (sequence.uncomputed() == 0) return false;
-  return sequence.num_unknown == 0 || !(is_full(sequence, sequence.size()) || sequence.mask ||
-                                        sequence.processor.depends_on_output());
+  return sequence.num_unknown == 0 ||
+         !(is_full(sequence, sequence.size()) || sequence.mask || must_recompute(sequence) ||
+           sequence.processor.depends_on_output());
 }
 
 // Whether `size` tokens are all it may have.
@@ -208,7 +211,8 @@ bool Scheduler::admit(Sequence& sequence) {
   int32_t usable = std::min(sequence.size() - 1, group.skippable());
   PrefixKey key = key_of(sequence, usable);
   BlockPool::Match match = blocks_.match(key);
-  bool shares = !group.prompt_table.blocks.empty() && group.prompt_size() >= match.tokens;
+  bool shares = !group.prompt_table.blocks.empty() && group.prompt_size() >= match.tokens &&
+                sequence.base_length == group.prompt_size();
   if (shares) match = {.tokens = group.prompt_size(), .free_blocks = 0};
 
   bool copies = match.tokens % blocks_.block_size() != 0;
@@ -240,7 +244,10 @@ bool Scheduler::admit(Sequence& sequence) {
 
 void Scheduler::wait(Sequence& sequence) {
   SequenceGroup& group = sequence.group;
-  if (sequence.tokens.empty()) sequence.tokens = group.request.prompt;
+  if (sequence.tokens.empty()) {
+    sequence.tokens = group.request.prompt;
+    sequence.base_length = group.prompt_size();
+  }
   sequence.status = State::waiting;
   waiting_.insert(&sequence);
 }
@@ -277,7 +284,9 @@ void Scheduler::release_prompt_if_unneeded(SequenceGroup& group) {
 }
 
 void Scheduler::mark_started(SequenceGroup& group) {
-  num_started_ += !std::exchange(group.started, true);
+  if (std::exchange(group.started, true)) return;
+  ++num_started_;
+  group.scheduled = limits_.clock();
 }
 
 // ---- commit
@@ -316,6 +325,8 @@ void Scheduler::finish_prompt(Sequence& leader) {
   stats_.prompt_tokens += static_cast<uint64_t>(group.prompt_size());
   Event event{.kind = Event::Kind::prompt_done};
   event.num_cached_tokens = group.num_cached_tokens;
+  event.queued = group.request.queued;
+  event.scheduled = group.scheduled;
   event.prompt_logprobs = std::move(group.prompt_logprobs);
   send(group, std::move(event));
   for (auto& choice : group.choices) {
@@ -352,7 +363,26 @@ void Scheduler::append(Sequence& sequence, Sampled sampled) {
     finish(sequence, finished(FinishReason::stop));
   } else if (is_full(sequence, static_cast<int32_t>(sequence.tokens.size()))) {
     finish(sequence, finished(FinishReason::length));
+  } else if (sequence.num_unknown == 0 && must_recompute(sequence)) {
+    recompute(sequence);
   }
+}
+
+// Whether its last token, known or not, takes the sequence into another length class.
+bool Scheduler::must_recompute(const Sequence& sequence) const {
+  return limits_.recomputes_when_class_grows &&
+         limits_.length_class(sequence.size()) != length_class_of(sequence);
+}
+
+// The sequence waits to be computed again from its start, as if it had been preempted; its blocks
+// stay known under the class before.
+void Scheduler::recompute(Sequence& sequence) {
+  sequence.base_length = sequence.size();
+  if (sequence.status != State::running) return;
+  std::erase(running_, &sequence);
+  blocks_.release(sequence.table);
+  sequence.computed = 0;
+  wait(sequence);
 }
 
 void Scheduler::finish(Sequence& sequence, Event event) {
@@ -379,6 +409,7 @@ void Scheduler::withdraw(Sequence& sequence) {
     Sequence& next = **heir;
     next.tokens = std::move(sequence.tokens);
     next.computed = sequence.computed;
+    next.base_length = sequence.base_length;
     next.table = std::exchange(sequence.table, {});
     next.status = sequence.status;
     for (Plan& plan : plans_) {
@@ -406,18 +437,22 @@ void Scheduler::forget_finished() {
 // ---- the rest
 
 void Scheduler::send(const SequenceGroup& group, Event event) {
+  event.time = limits_.clock();
   deliveries_.push_back({group.request.sink, std::move(event)});
 }
 
 std::vector<Delivery> Scheduler::take_deliveries() { return std::exchange(deliveries_, {}); }
 
-// The class of the prompt stands for all tokens: classes grow with the length, so wherever two
-// sequences of equal prompt class have equal tokens, one's prompt and the other's output have the
-// same class too.
+int32_t Scheduler::length_class_of(const Sequence& sequence) const {
+  return limits_.length_class ? limits_.length_class(sequence.base_length) : 0;
+}
+
+// The class of the base length stands for all tokens: classes grow with the length, so wherever
+// two sequences of equal class have equal tokens, one's base and the other's further tokens have
+// the same class too.
 PrefixKey Scheduler::key_of(const Sequence& sequence, int32_t tokens) const {
-  const SequenceGroup& group = sequence.group;
-  return {std::span(sequence.tokens).first(static_cast<size_t>(tokens)), group.request.cache_salt,
-          group.length_class};
+  return {std::span(sequence.tokens).first(static_cast<size_t>(tokens)),
+          sequence.group.request.cache_salt, length_class_of(sequence)};
 }
 
 EngineStats Scheduler::stats() const {

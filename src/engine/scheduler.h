@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -37,6 +38,8 @@ struct SchedulerLimits {
   std::vector<int32_t> eos_token_ids;
   // Model::length_class where the state depends on the length, else empty. Must not decrease.
   std::function<int32_t(int32_t)> length_class = {};
+  bool recomputes_when_class_grows = false;  // as in ModelInfo
+  std::function<TimePoint()> clock = std::chrono::steady_clock::now;
 };
 
 struct Delivery {
@@ -97,11 +100,14 @@ class Scheduler {
   void commit_item(const Plan::Item& item);
   void finish_prompt(Sequence& leader);
   void append(Sequence& sequence, Sampled sampled);
+  bool must_recompute(const Sequence& sequence) const;
+  void recompute(Sequence& sequence);
   void finish(Sequence& sequence, Event event);
   void withdraw(Sequence& sequence);
   void forget_finished();
 
   void send(const SequenceGroup& group, Event event);
+  int32_t length_class_of(const Sequence& sequence) const;
   PrefixKey key_of(const Sequence& sequence, int32_t tokens) const;
 
   BlockPool& blocks_;

@@ -1,6 +1,7 @@
 // Sequence: one choice of a request and how far it has come. Only the Scheduler changes it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -38,12 +39,17 @@ struct Sequence {
   int32_t num_unknown = 0;      // tokens after them, which plans draw that are not committed
   int32_t last_draw = -1;       // where in its plan's draws the last of these is
   int32_t computed = 0;         // leading tokens whose state is in the blocks, once the plans ran
+  // The first tokens are computed as a prompt of this length: the request's prompt, or all there
+  // were when a growing sequence was computed anew.
+  int32_t base_length = 0;
   BlockTable table;
   LogitsProcessor processor;
   std::unique_ptr<TokenMask> mask;  // null: anything may come next
 
   int32_t size() const { return static_cast<int32_t>(tokens.size()) + num_unknown; }
   int32_t uncomputed() const { return size() - computed; }
+  // The length that length-dependent rope scalings choose by.
+  int32_t rope_length(int32_t position) const { return std::max(base_length, position + 1); }
   const SamplingParams& params() const;
 };
 
@@ -53,7 +59,7 @@ struct SequenceGroup {
   RequestId id = 0;
   Request request;
   uint64_t seed = 0;
-  int32_t length_class = 0;  // of the prompt
+  TimePoint scheduled = {};  // when it was admitted first
   std::vector<std::unique_ptr<Sequence>> choices;
   int32_t num_unfinished = 0;
 
@@ -67,10 +73,6 @@ struct SequenceGroup {
   BlockTable prompt_table;
 
   int32_t prompt_size() const { return static_cast<int32_t>(request.prompt.size()); }
-  // The length that length-dependent rope scalings choose by.
-  int32_t rope_length(int32_t position) const {
-    return position < prompt_size() ? prompt_size() : position + 1;
-  }
   // Prompt tokens that may be skipped because nobody asks for their successors' logprobs.
   int32_t skippable() const {
     bool wanted = request.params.prompt_logprobs && !prompt_done;

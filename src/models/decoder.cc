@@ -74,6 +74,8 @@ Decoder::Decoder(const Architecture& architecture, DecoderSpec spec) : spec_(std
     }
   }
   info_.state_depends_on_length = length_dependent_ != nullptr;
+  info_.recomputes_when_length_class_grows =
+      length_dependent_ && length_dependent_->scaling == Rope::Scaling::longrope;
 }
 
 void Decoder::bind(Binder& binder) {

@@ -24,6 +24,9 @@ struct ModelInfo {
   uint64_t weight_bytes = 0;
   // Prompts of different rope length classes do not share cached blocks.
   bool state_depends_on_length = false;
+  // A sequence that grows into another class is computed again from its start (longrope, as
+  // transformers does it); else what is cached stays as it is (dynamic).
+  bool recomputes_when_length_class_grows = false;
 };
 
 // The cache's per-layer storage, in the order of Model::kv_layers.

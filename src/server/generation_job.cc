@@ -1,5 +1,6 @@
 #include "server/generation_job.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/route.h"
@@ -43,7 +44,8 @@ void GenerationJob::start(Call call) {
   answer_ = std::move(call.answer);
   n_ = call.requests.front().n;
   max_tokens_ = call.requests.front().params.max_tokens;
-  last_token_times_.resize(call.requests.size() * static_cast<size_t>(n_));
+  times_.resize(call.requests.size());
+  progress_.resize(call.requests.size() * static_cast<size_t>(n_));
   std::vector<RequestId> ids;
   std::optional<ApiError> error;
   for (size_t i = 0; i < call.requests.size() && !error; ++i) {
@@ -74,7 +76,7 @@ void GenerationJob::push(size_t request, Event event) {
   {
     std::lock_guard lock(mutex_);
     if (!exchange_) return;
-    queue_.push_back({request, std::move(event), Clock::now()});
+    queue_.push_back({request, std::move(event)});
     overflow = queue_.size() > context_.max_queued_events;
     if (!overflow && (scheduled_ || !started_)) return;
     scheduled_ = true;
@@ -103,15 +105,27 @@ void GenerationJob::pump() {
 }
 
 void GenerationJob::measure(const Arrival& arrival) {
-  if (arrival.event.kind != Event::Kind::token) return;
-  if (num_tokens_++ == 0) {
-    first_token_time_ = arrival.time;
-    context_.metrics.on_first_token(seconds(arrival.time - arrival_time_));
+  const Event& event = arrival.event;
+  Metrics::Times& times = times_[arrival.request];
+  if (event.kind == Event::Kind::prompt_done) {
+    times.queued = event.queued;
+    times.scheduled = event.scheduled;
+  } else if (event.kind == Event::Kind::token) {
+    const size_t first_choice = arrival.request * static_cast<size_t>(n_);
+    measure_token(event, times, progress_[first_choice + static_cast<size_t>(event.choice)]);
   }
-  auto& last = last_token_times_[arrival.request * static_cast<size_t>(n_) +
-                                 static_cast<size_t>(arrival.event.choice)];
-  if (last != Clock::time_point()) context_.metrics.on_next_token(seconds(arrival.time - last));
-  last = arrival.time;
+}
+
+void GenerationJob::measure_token(const Event& event, Metrics::Times& times, Progress& progress) {
+  if (num_tokens_++ == 0) {
+    first_token_time_ = event.time;
+    context_.metrics.on_first_token(seconds(event.time - arrival_time_));
+  }
+  if (progress.num_tokens++ > 0) {
+    context_.metrics.on_next_token(seconds(event.time - progress.last_token));
+  }
+  if (times.first_token == TimePoint()) times.first_token = event.time;
+  progress.last_token = times.last_token = last_token_time_ = event.time;
 }
 
 void GenerationJob::send() {
@@ -138,13 +152,18 @@ void GenerationJob::send() {
 void GenerationJob::complete() {
   auto now = Clock::now();
   const Usage& usage = answer_->usage();
-  context_.metrics.on_request(
-      {.prompt_tokens = usage.prompt_tokens,
-       .generation_tokens = usage.completion_tokens,
-       .n = n_,
-       .max_tokens = max_tokens_,
-       .seconds = seconds(now - arrival_time_),
-       .decode_seconds = num_tokens_ > 0 ? seconds(now - first_token_time_) : 0});
+  const auto longest = std::ranges::max_element(progress_, {}, &Progress::num_tokens);
+  context_.metrics.on_request({.prompt_tokens = usage.prompt_tokens,
+                               .cached_tokens = usage.cached_tokens,
+                               .generation_tokens = usage.completion_tokens,
+                               .longest_choice = longest->num_tokens,
+                               .n = n_,
+                               .max_tokens = max_tokens_,
+                               .seconds = seconds(now - arrival_time_),
+                               .decode_seconds = seconds(last_token_time_ - first_token_time_)});
+  for (const Metrics::Times& times : times_) {
+    if (times.first_token != TimePoint()) context_.metrics.on_times(times);
+  }
   for (const std::string& reason : answer_->finish_reasons()) context_.metrics.on_choice(reason);
   auto exchange = detach();
   if (answer_->stream()) return exchange->finish();

@@ -43,12 +43,16 @@ class GenerationJob : public std::enable_shared_from_this<GenerationJob> {
   struct Arrival {
     size_t request;
     Event event;
-    Clock::time_point time;
+  };
+  struct Progress {  // of a choice
+    TimePoint last_token = {};
+    int64_t num_tokens = 0;
   };
 
   void push(size_t request, Event event);  // on the engine's thread
   void pump();                             // from here on, on the connection's
   void measure(const Arrival& arrival);
+  void measure_token(const Event& event, Metrics::Times& times, Progress& progress);
   void send();
   void complete();
   void on_gone();
@@ -70,8 +74,9 @@ class GenerationJob : public std::enable_shared_from_this<GenerationJob> {
   bool opened_ = false;
   int32_t n_ = 1, max_tokens_ = 0;
   int64_t num_tokens_ = 0;
-  Clock::time_point first_token_time_;
-  std::vector<Clock::time_point> last_token_times_;  // of the choices of all requests
+  TimePoint first_token_time_, last_token_time_;
+  std::vector<Metrics::Times> times_;  // of the requests
+  std::vector<Progress> progress_;     // of the choices of all requests
 };
 
 }  // namespace matador

@@ -6,6 +6,8 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <limits>
+
 namespace matador {
 namespace {
 
@@ -15,6 +17,10 @@ using prometheus::MetricType;
 
 using Buckets = Histogram::BucketBoundaries;
 const char* const kHelpTokens = "Tokens of a request";
+
+double seconds(TimePoint from, TimePoint to) {
+  return std::chrono::duration<double>(to - from).count();
+}
 
 Buckets first_token_buckets() {
   return {0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1,  0.25,  0.5,   0.75,
@@ -62,6 +68,7 @@ struct Metrics::Impl {
     (type == MetricType::Gauge ? metric.gauge.value : metric.counter.value) = value;
     return {std::string("vllm:") + name, help, type, {std::move(metric)}};
   }
+  MetricFamily step_tokens_family(const StepTokens& steps) const;
   std::vector<MetricFamily> engine_families() const;
 
   const Engine& engine;
@@ -79,10 +86,21 @@ struct Metrics::Impl {
                 "Mean seconds a token of a request, after its first", next_token_buckets());
   Histogram& latency = histogram("e2e_request_latency_seconds", "Seconds from arrival to the end",
                                  request_buckets());
+  Histogram& queue = histogram("request_queue_time_seconds", "Seconds that a request waited to run",
+                               request_buckets());
+  Histogram& prefill = histogram("request_prefill_time_seconds",
+                                 "Seconds from running to the first token", request_buckets());
   Histogram& decode = histogram("request_decode_time_seconds",
-                                "Seconds from the first token to the end", request_buckets());
+                                "Seconds from the first token to the last", request_buckets());
+  Histogram& inference = histogram("request_inference_time_seconds",
+                                   "Seconds from running to the last token", request_buckets());
   Histogram& prompt_tokens = histogram("request_prompt_tokens", kHelpTokens, tokens);
+  Histogram& computed_tokens =
+      histogram("request_prefill_kv_computed_tokens",
+                "Prompt tokens of a request that the prefix cache did not have", tokens);
   Histogram& generation_tokens = histogram("request_generation_tokens", kHelpTokens, tokens);
+  Histogram& longest_choice = histogram("request_max_num_generation_tokens",
+                                        "Tokens of a request's longest choice", tokens);
   Histogram& max_tokens = histogram("request_params_max_tokens", "max_tokens of a request", tokens);
   Histogram& num_choices = histogram("request_params_n", "n of a request", {1, 2, 5, 10, 20});
   prometheus::Family<prometheus::Counter>& success_family =
@@ -95,6 +113,21 @@ struct Metrics::Impl {
   prometheus::Counter& aborted = successes("abort");
   prometheus::Counter& failed = successes("error");
 };
+
+MetricFamily Metrics::Impl::step_tokens_family(const StepTokens& steps) const {
+  MetricFamily family = engine_family("iteration_tokens_total", "Tokens computed in a step",
+                                      MetricType::Histogram, 0);
+  prometheus::ClientMetric::Histogram& histogram = family.metric.front().histogram;
+  for (size_t i = 0; i < steps.counts.size(); ++i) {
+    histogram.sample_count += steps.counts[i];
+    const bool last = i == StepTokens::kBounds.size();
+    histogram.bucket.push_back(
+        {histogram.sample_count,
+         last ? std::numeric_limits<double>::infinity() : double(StepTokens::kBounds[i])});
+  }
+  histogram.sample_sum = static_cast<double>(steps.sum);
+  return family;
+}
 
 std::vector<MetricFamily> Metrics::Impl::engine_families() const {
   EngineStats now = engine.stats();
@@ -113,7 +146,10 @@ std::vector<MetricFamily> Metrics::Impl::engine_families() const {
       counter("prefix_cache_hits_total", "Tokens found in the prefix cache", now.prefix_hits),
       counter("num_preemptions_total", "Sequences put back for want of blocks", now.preemptions),
       counter("prompt_tokens_total", "Prompt tokens processed", now.prompt_tokens),
-      counter("generation_tokens_total", "Tokens generated", now.generation_tokens)};
+      counter("prompt_tokens_cached_total", "Prompt tokens that the prefix cache had",
+              now.prefix_hits),
+      counter("generation_tokens_total", "Tokens generated", now.generation_tokens),
+      step_tokens_family(now.step_tokens)};
 }
 
 Metrics::Metrics(const Engine& engine, const std::string& model_name)
@@ -123,11 +159,20 @@ Metrics::~Metrics() = default;
 void Metrics::on_first_token(double seconds) { impl_->first_token.Observe(seconds); }
 void Metrics::on_next_token(double seconds) { impl_->next_token.Observe(seconds); }
 
+void Metrics::on_times(const Times& times) {
+  impl_->queue.Observe(seconds(times.queued, times.scheduled));
+  impl_->prefill.Observe(seconds(times.scheduled, times.first_token));
+  impl_->decode.Observe(seconds(times.first_token, times.last_token));
+  impl_->inference.Observe(seconds(times.scheduled, times.last_token));
+}
+
 void Metrics::on_request(const Finished& request) {
   impl_->latency.Observe(request.seconds);
-  impl_->decode.Observe(request.decode_seconds);
   impl_->prompt_tokens.Observe(static_cast<double>(request.prompt_tokens));
+  impl_->computed_tokens.Observe(
+      static_cast<double>(request.prompt_tokens - request.cached_tokens));
   impl_->generation_tokens.Observe(static_cast<double>(request.generation_tokens));
+  impl_->longest_choice.Observe(static_cast<double>(request.longest_choice));
   impl_->max_tokens.Observe(request.max_tokens);
   impl_->num_choices.Observe(request.n);
   if (request.generation_tokens > 1)

@@ -22,11 +22,18 @@ class Metrics {
   void on_first_token(double seconds_since_arrival);
   void on_next_token(double seconds_since_the_last);
 
+  // When a request of the engine came how far.
+  struct Times {
+    TimePoint queued = {}, scheduled = {}, first_token = {}, last_token = {};
+  };
+  void on_times(const Times& times);  // of a request that has tokens
+
   struct Finished {
-    int64_t prompt_tokens = 0, generation_tokens = 0;
+    int64_t prompt_tokens = 0, cached_tokens = 0, generation_tokens = 0;
+    int64_t longest_choice = 0;  // tokens
     int32_t n = 1, max_tokens = 0;
     double seconds = 0;         // from arrival to the end
-    double decode_seconds = 0;  // from the first token to the end
+    double decode_seconds = 0;  // from the first token to the last
   };
   void on_request(const Finished& request);  // that was answered
   void on_choice(std::string_view reason);   // "stop", "length", "abort" or "error"

@@ -63,6 +63,17 @@ TEST_P(EngineTest, CountsOnFromThePrompt) {
   EXPECT_EQ(sink->choice().reason, FinishReason::length);
 }
 
+TEST_P(EngineTest, AStepHasAsManyTokensAsTheDeviceLikes) {
+  const std::shared_ptr<Backend> backend = make_reference_backend();
+  const int32_t liked = backend->info().step_tokens;
+  auto engine =
+      Engine::create(std::make_unique<CountingModel>(control_, 2 * liked), backend, options_);
+  ASSERT_TRUE(engine.ok());
+  auto sink = submit(**engine, greedy(Tokens(static_cast<size_t>(liked + 100), 3), 1));
+  ASSERT_TRUE(sink->wait());
+  EXPECT_EQ(control_->most_tokens, liked);
+}
+
 TEST_P(EngineTest, StopsAtEosAndSaysWhichTokenItWas) {
   options_.eos_token_ids = {8, 9, 1000};
   auto engine = make();

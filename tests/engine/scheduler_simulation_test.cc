@@ -27,7 +27,10 @@ struct Trace {
     limits.max_prompt_logprob_rows = pick(1, 12);
     limits.eos_token_ids = {kStop};
     depends_on_length = pick(0, 3) == 0;
-    if (depends_on_length) limits.length_class = simulated_length_class;
+    if (depends_on_length) {
+      limits.length_class = simulated_length_class;
+      limits.recomputes_when_class_grows = pick(0, 1) == 0;
+    }
     caching = pick(0, 3) > 0;
     blocks = std::make_unique<BlockPool>(num_blocks, block_size, caching);
     scheduler = std::make_unique<Scheduler>(*blocks, limits);
@@ -126,16 +129,28 @@ struct Trace {
   std::vector<int32_t> alone(size_t request_index, int32_t choice) const {
     const Request& request = requests[request_index];
     std::vector<int32_t> output;
-    auto size = static_cast<int32_t>(request.prompt.size());
+    std::vector<int32_t> tokens = request.prompt;
+    auto size = static_cast<int32_t>(tokens.size());
+    int32_t base = size;
     uint64_t state = 0;
-    for (int32_t token : request.prompt) state = device->fingerprint(state, token, size);
+    auto compute_from = [&](int32_t first) {
+      for (int32_t p = first; p < size; ++p) {
+        state = device->fingerprint(p == 0 ? 0 : state, tokens[p], std::max(base, p + 1));
+      }
+    };
+    compute_from(0);
     while (static_cast<int32_t>(output.size()) < request.params.max_tokens &&
            size < limits.max_model_len) {
       auto position = static_cast<int32_t>(output.size());
       output.push_back(
           SimulatedDevice::next_token(state, (request_index + 1) * 77, choice, position));
       if (output.back() == kStop && !request.params.ignore_eos) break;
-      state = device->fingerprint(state, output.back(), ++size);
+      tokens.push_back(output.back());
+      ++size;
+      const bool anew = limits.recomputes_when_class_grows &&
+                        simulated_length_class(size) != simulated_length_class(base);
+      if (anew) base = size;
+      compute_from(anew ? 0 : size - 1);
     }
     return output;
   }

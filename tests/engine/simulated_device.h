@@ -74,7 +74,7 @@ class SimulatedDevice {
     const Sequence& s = *item.sequence;
     for (int32_t p = item.begin; p < item.end(); ++p) {
       uint64_t before = p == 0 ? 0 : slot(s, p - 1);
-      slot(s, p) = fingerprint(before, token_at(item, p), s.group.rope_length(p));
+      slot(s, p) = fingerprint(before, token_at(item, p), s.rope_length(p));
     }
   }
 
@@ -84,7 +84,7 @@ class SimulatedDevice {
     int32_t end = item.end();
     uint64_t state = 0;
     for (int32_t p = 0; p < end; ++p) {
-      state = fingerprint(state, token_at(item, p), s.group.rope_length(p));
+      state = fingerprint(state, token_at(item, p), s.rope_length(p));
       ASSERT_EQ(slot(s, p), state) << "position " << p << " of " << s.size();
       if (p >= end - item.num_rows) rows_.push_back(state);
     }

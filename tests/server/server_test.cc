@@ -194,6 +194,15 @@ TEST(Server, MetricsHaveVllmsNames) {
         R"(vllm:time_to_first_token_seconds_bucket{engine="0",model_name="tiny",le="0.001"})",
         R"(vllm:inter_token_latency_seconds_count{engine="0",model_name="tiny"} 13)",
         R"(vllm:request_generation_tokens_sum{engine="0",model_name="tiny"} 14)",
+        R"(vllm:request_max_num_generation_tokens_sum{engine="0",model_name="tiny"} 14)",
+        R"(vllm:request_prefill_kv_computed_tokens_count{engine="0",model_name="tiny"} 1)",
+        R"(vllm:request_queue_time_seconds_bucket{engine="0",model_name="tiny",le="7680"} 1)",
+        R"(vllm:request_prefill_time_seconds_bucket{engine="0",model_name="tiny",le="7680"} 1)",
+        R"(vllm:request_decode_time_seconds_bucket{engine="0",model_name="tiny",le="7680"} 1)",
+        R"(vllm:request_inference_time_seconds_bucket{engine="0",model_name="tiny",le="7680"} 1)",
+        R"(vllm:iteration_tokens_total_count{engine="0",model_name="tiny"} 14)",
+        R"(vllm:iteration_tokens_total_bucket{engine="0",model_name="tiny",le="1"} 14)",
+        R"(vllm:iteration_tokens_total_bucket{engine="0",model_name="tiny",le="+Inf"} 14)",
         R"(vllm:generation_tokens_total{engine="0",model_name="tiny"} 14)"})
     EXPECT_THAT(text, HasSubstr(line));
 }

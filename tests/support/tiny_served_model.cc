@@ -109,6 +109,7 @@ EngineStats StubEngine::stats() const {
   EngineStats stats;
   stats.num_running = static_cast<int32_t>(running_.size());
   stats.generation_tokens = num_tokens_;
+  for (uint64_t i = 0; i < stats.generation_tokens; ++i) stats.step_tokens.add(1);
   return stats;
 }
 
@@ -154,6 +155,7 @@ void StubEngine::advance(Running& running) {
     running.prompt_done = true;
     Event event;
     event.kind = Event::Kind::prompt_done;
+    event.queued = event.scheduled = event.time = std::chrono::steady_clock::now();
     if (running.request.params.prompt_logprobs)
       for (size_t i = 1; i < running.request.prompt.size(); ++i)
         event.prompt_logprobs.push_back({{running.request.prompt[i], -0.5F, 1}, {}});
@@ -183,6 +185,7 @@ void StubEngine::produce(Running& running, int32_t choice) {
   Event event;
   event.choice = choice;
   event.token = token;
+  event.time = std::chrono::steady_clock::now();
   if (params.logprobs) {
     event.logprobs = TokenLogprobs{{token, -0.25F, 1}, {}};
     for (int32_t i = 0; i < *params.logprobs; ++i)

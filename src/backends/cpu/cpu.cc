@@ -77,7 +77,8 @@ class CpuBackend final : public Backend {
     return {.name = "cpu (" + std::string(name_of(isa_)) + ", " + std::to_string(threads) +
                     (threads == 1 ? " thread)" : " threads)"),
             .memory_total = page * static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)),
-            .memory_free = page * static_cast<uint64_t>(sysconf(_SC_AVPHYS_PAGES))};
+            .memory_free = page * static_cast<uint64_t>(sysconf(_SC_AVPHYS_PAGES)),
+            .step_tokens = 256};
   }
 
   Weight load(HostWeight host) override {

@@ -98,14 +98,9 @@ void read_rest(FieldReader& in) {
     in.fail("service_tier", "must be \"auto\" or \"default\", found " + describe_json(*tier));
   in.unsupported("use_beam_search", false);
   in.unsupported("spaces_between_special_tokens", true);
-  for (auto name : {"length_penalty", "truncate_prompt_tokens", "logits_processors", "guided_json",
-                    "guided_regex", "guided_choice", "guided_grammar", "structured_outputs",
+  for (auto name : {"length_penalty", "truncate_prompt_tokens", "logits_processors",
                     "kv_transfer_params", "vllm_xargs", "request_id", "allowed_token_strs"})
     in.unsupported(name);
-  const Json* format = in.object("response_format");
-  if (format && *format != Json{{"type", "text"}})
-    in.fail("response_format", "is not supported other than {\"type\": \"text\"}",
-            "unsupported_parameter");
 }
 
 }  // namespace
@@ -120,6 +115,7 @@ Generation read_generation(FieldReader& in, const ApiModel& model) {
   read_token_lists(in, model.vocab_size, g.params);
   read_strings(in, g);
   read_stream(in, g);
+  g.structured = read_structured_output(in);
   if (auto x = in.integer("n", 1, kMaxChoices)) g.n = static_cast<int32_t>(*x);
   if (auto x = in.integer("prompt_logprobs", 0, kMaxLogprobs)) {
     if (g.stream) in.fail("prompt_logprobs", "is not available when 'stream' is true");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/api_model.h"
+#include "api/structured_output.h"
 #include "engine/request.h"
 
 namespace matador {
@@ -32,8 +33,9 @@ struct Generation {
   bool echo = false;
   bool return_token_ids = false;
   bool stream = false;
-  bool include_usage = false;           // a last chunk with the usage
-  bool continuous_usage_stats = false;  // and usage so far in every chunk
+  bool include_usage = false;                  // a last chunk with the usage
+  bool continuous_usage_stats = false;         // and usage so far in every chunk
+  std::optional<StructuredOutput> structured;  // what the answer must look like
   int32_t priority = 0;
   std::string cache_salt;
 };

@@ -29,6 +29,13 @@ ApiResult<Call> make_call(const Generation& g, std::vector<std::vector<int32_t>>
   if (!bad_words.ok()) return to_api_error(bad_words.error());
   params.bad_words = std::move(*bad_words);
 
+  std::shared_ptr<const Constraint> constraint;
+  if (g.structured) {
+    auto compiled = compile_constraint(*g.structured, model);
+    if (!compiled.ok()) return compiled.error();
+    constraint = std::move(*compiled);
+  }
+
   Call call;
   for (const std::vector<int32_t>& prompt : prompts) {
     Request request;
@@ -37,6 +44,7 @@ ApiResult<Call> make_call(const Generation& g, std::vector<std::vector<int32_t>>
     request.n = plan.options.best_of;
     request.priority = g.priority;
     request.cache_salt = g.cache_salt;
+    request.constraint = constraint;
     call.requests.push_back(std::move(request));
   }
   call.answer =

@@ -101,7 +101,45 @@ const Case kShared[] = {
     {R"(, "service_tier": "auto")", nullptr},
     {R"(, "service_tier": "flex")", "service_tier"},
     {R"(, "response_format": {"type": "text"})", nullptr},
-    {R"(, "response_format": {"type": "json_object"})", "response_format"},
+    {R"(, "response_format": {"type": "json_object"})", nullptr},
+    {R"(, "response_format": {"type": "xml"})", "response_format.type"},
+    {R"(, "response_format": {})", "response_format.type"},
+    {R"(, "response_format": {"type": "text", "schema": {}})", "response_format.schema"},
+    {R"(, "response_format": {"type": "json_schema"})", "response_format.json_schema"},
+    {R"(, "response_format": {"type": "json_schema", "json_schema": {"schema": {}}})",
+     "response_format.json_schema.name"},
+    {R"(, "response_format": {"type": "json_schema", "json_schema": {"name": "a b"}})",
+     "response_format.json_schema.name"},
+    {R"(, "response_format": {"type": "json_schema", "json_schema": {"name": "a"}})",
+     "response_format.json_schema.schema"},
+    {R"(, "response_format": {"type": "json_schema", "json_schema": {"name": "a", "strict": 1}})",
+     "response_format.json_schema.strict"},
+    {R"(, "response_format": {"type": "json_schema", "json_schema": {"name": "a", "strict": true,
+          "description": "d", "schema": {"type": "object"}}})",
+     nullptr},
+    {R"(, "response_format": {"type": "json_schema", "json_schema": {"name": "a",
+          "schema": {"not": {}}}})",
+     "response_format.json_schema.schema"},
+    {R"(, "guided_json": {"type": "integer"})", nullptr},
+    {R"(, "guided_json": "{\"type\": \"integer\"}")", nullptr},
+    {R"(, "guided_json": {"type": "banana"})", "guided_json"},
+    {R"(, "guided_regex": "[ab]+")", nullptr},
+    {R"(, "guided_regex": "(a")", "guided_regex"},
+    {R"(, "guided_choice": ["a", "b"])", nullptr},
+    {R"(, "guided_choice": [])", "guided_choice"},
+    {R"(, "guided_grammar": "root ::= [a-z]")", nullptr},
+    {R"(, "guided_grammar": "root = 1")", "guided_grammar"},
+    {R"(, "guided_decoding_backend": "x")", "guided_decoding_backend"},
+    {R"(, "structured_outputs": {"regex": "a"})", nullptr},
+    {R"(, "structured_outputs": {"json_object": true})", nullptr},
+    {R"(, "structured_outputs": {"json_object": false})", nullptr},
+    {R"(, "structured_outputs": {"structural_tag": {"format": {"type": "x"}}})",
+     "structured_outputs.structural_tag"},
+    {R"(, "structured_outputs": {"whitespace_pattern": "x"})",
+     "structured_outputs.whitespace_pattern"},
+    {R"(, "guided_regex": "a", "guided_choice": ["a"])", "guided_choice"},
+    {R"(, "guided_regex": "a", "response_format": {"type": "json_object"})", "guided_regex"},
+    {R"(, "guided_regex": "a", "structured_outputs": {"json": {}})", "structured_outputs.json"},
     {R"(, "use_beam_search": true)", "use_beam_search"},
     {R"(, "unknown_field": 1)", "unknown_field"},
 };
@@ -120,6 +158,20 @@ TEST_F(Requests, SharedFieldsWorkOrAreRefusedByName) {
       EXPECT_THAT(call.error().message, HasSubstr(c.param)) << c.json;
     }
   }
+}
+
+TEST_F(Requests, TwoConstraintsAreRefusedNamingBoth) {
+  auto call = chat(R"(, "guided_regex": "a", "response_format": {"type": "json_object"})");
+  ASSERT_FALSE(call.ok());
+  EXPECT_THAT(call.error().message, HasSubstr("'response_format'"));
+  EXPECT_THAT(call.error().message, HasSubstr("'guided_regex'"));
+}
+
+TEST_F(Requests, AConstraintReachesEveryEngineRequest) {
+  auto call = prepare_completion(R"({"prompt": ["a", "b"], "guided_regex": "[ab]+"})", *model_);
+  ASSERT_TRUE(call.ok()) << call.error().message;
+  ASSERT_EQ(call->requests.size(), 2U);
+  for (const Request& request : call->requests) EXPECT_NE(request.constraint, nullptr);
 }
 
 TEST_F(Requests, FieldsOfOneRouteWorkOrAreRefusedByName) {

@@ -252,7 +252,7 @@ def test_vllms_parameters_work(server, client):
 def test_errors_are_openais(server, client):
     for arguments, param in (({"temperature": 3}, "temperature"), ({"n": 0}, "n"),
                              ({"logit_bias": {"99999999": 1}}, "logit_bias"),
-                             ({"response_format": {"type": "json_object"}}, "response_format"),
+                             ({"response_format": {"type": "xml"}}, "response_format.type"),
                              ({"extra_body": {"no_such_field": 1}}, "no_such_field")):
         with pytest.raises(openai.BadRequestError) as error:
             chat(client, **arguments)

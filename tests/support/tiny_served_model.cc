@@ -214,6 +214,7 @@ TinyServedModel::TinyServedModel(StubEngineOptions options) {
   served.path = "tiny";
   served.engine = std::move(stub);
   served.tokenizer = byte_tokenizer();
+  served.grammars = std::make_unique<Grammars>(served.tokenizer);
   auto chat_template = ChatTemplate::compile(kChatMl, R"({"eos_token": "<|im_end|>"})");
   EXPECT_TRUE(chat_template.ok()) << chat_template.error().message;
   served.chat_template = *chat_template;

@@ -71,9 +71,9 @@ class Chat {
     if (!model_->served->chat_template) return model_->served->tokenizer->encode(text);
     ChatPrompt prompt;
     prompt.messages = messages_;
-    auto ids = encode_chat_prompt(std::move(prompt), *model_);
-    if (!ids) return invalid_argument(ids.error().message);
-    return std::move(*ids);
+    auto encoded = encode_chat_prompt(std::move(prompt), *model_);
+    if (!encoded) return invalid_argument(encoded.error().message);
+    return std::move(encoded->ids);
   }
 
   Result<Answer> answer_to(std::vector<int32_t> prompt, Interrupts* interrupts) const {

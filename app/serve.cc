@@ -37,6 +37,17 @@ Status serve(const ServeCommand& command) {
   return {};
 }
 
+void add_dialect_options(CLI::App& command, DialectOptions& dialect) {
+  command.add_option("--tool-call-parser", dialect.tool_call_parser,
+                     "How the model writes calls, such as hermes (default: as its template shows)");
+  command.add_option(
+      "--reasoning-parser", dialect.reasoning_parser,
+      "How the model writes its reasoning, such as think; none: not at all (default: as its "
+      "template shows)");
+  command.add_flag("!--no-tools-in-template", dialect.tools_in_template,
+                   "Leave the description of tools to the caller's messages");
+}
+
 }  // namespace
 
 void add_serve(CLI::App& app, Action& chosen) {
@@ -65,6 +76,7 @@ void add_serve(CLI::App& app, Action& chosen) {
       ->capture_default_str();
   command->add_flag("--parse-special-tokens", server.parse_special_tokens_in_messages,
                     "Control tokens spelled out in messages count as control tokens");
+  add_dialect_options(*command, server.dialect);
   add_engine_options(*command, options->engine);
 }
 

@@ -14,14 +14,20 @@ Answer::Answer(std::shared_ptr<const Tokenizer> tokenizer, AnswerOptions options
       format_(std::move(format)) {
   for (auto& ids : prompts) {
     usage_.prompt_tokens += static_cast<int64_t>(ids.size());
-    for (int32_t i = 0; i < options_.best_of; ++i) {
-      choices_.emplace_back(ChoiceText(tokenizer_, options_.text));
-      // Generated choices beyond n never stream, so their index is not seen.
-      choices_.back().view.index = static_cast<int32_t>(prompts_.size()) * options_.n + i;
-    }
+    // Generated choices beyond n never stream, so their index is not seen.
+    for (int32_t i = 0; i < options_.best_of; ++i)
+      add_choice(static_cast<int32_t>(prompts_.size()) * options_.n + i);
     prompts_.push_back({std::move(ids), {}});
   }
   num_open_ = choices_.size();
+}
+
+void Answer::add_choice(int32_t index) {
+  Choice& choice = choices_.emplace_back(ChoiceText(tokenizer_, options_.text));
+  choice.view.index = index;
+  if (!options_.message) return;
+  choice.message.emplace(options_.message->syntax);
+  if (options_.message->syntax.reasoning) usage_.reasoning_tokens = 0;
 }
 
 void Answer::push(size_t request, Event event) {
@@ -86,7 +92,9 @@ void Answer::on_token(size_t request, Choice& choice, Event& event) {
         {event.token, std::move(event.logprobs), choice.offset + choice.text.offset()});
   if (options_.return_token_ids) choice.view.token_ids.push_back(event.token);
   ChoiceText::Piece piece = choice.text.push(event.token);
-  choice.view.text += piece.text;
+  const bool reasoned = choice.message && choice.message->in_reasoning();
+  show(choice, piece.text);
+  if (reasoned || (choice.message && choice.message->in_reasoning())) ++*usage_.reasoning_tokens;
   if (piece.stopped) {
     cancels_.push_back({request, event.choice});
     return close(choice, "stop");
@@ -104,13 +112,35 @@ void Answer::on_finished(Choice& choice, const Event& event) {
                  .code = "aborted",
                  .type = "service_unavailable_error"});
   ChoiceText::Piece rest = choice.text.finish(event.stop_token);
-  choice.view.text += rest.text;
+  show(choice, rest.text);
   bool stopped = rest.stopped || event.reason == FinishReason::stop;
   close(choice, stopped ? "stop" : "length");
 }
 
+void Answer::show(Choice& choice, const std::string& text) {
+  if (!choice.message)
+    choice.view.text += text;
+  else
+    add(choice, choice.message->push(text));
+}
+
+void Answer::add(Choice& choice, MessageDelta delta) const {
+  ChoiceView& view = choice.view;
+  view.text += delta.content;
+  if (options_.message->include_reasoning) view.reasoning += delta.reasoning;
+  for (ToolCallDelta& call : delta.calls) {
+    const bool goes_on = !view.calls.empty() && view.calls.back().index == call.index;
+    if (goes_on)
+      view.calls.back().arguments += call.arguments;
+    else
+      view.calls.push_back(std::move(call));
+  }
+}
+
 void Answer::send(Choice& choice) {
-  if (choice.view.text.empty()) return;  // scores wait for the text they belong to
+  const ChoiceView& view = choice.view;
+  // Scores wait for the text they belong to.
+  if (view.text.empty() && view.reasoning.empty() && view.calls.empty()) return;
   send_view(choice);
 }
 
@@ -124,8 +154,12 @@ void Answer::close(Choice& choice, const std::string& reason) {
   choice.open = false;
   --num_open_;
   finish_reasons_.push_back(reason);
+  if (choice.message) add(choice, choice.message->finish());
   if (options_.stream && format_->ends_apart()) send(choice);
   choice.view.finish_reason = reason;
+  const bool calls = choice.message && choice.message->num_calls() > 0;
+  if (calls && reason == "stop" && !options_.message->call_finish_reason.empty())
+    choice.view.finish_reason = options_.message->call_finish_reason;
   if (!options_.stream) return;
   send_view(choice);
   if (num_open_ > 0) return;

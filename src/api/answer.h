@@ -14,6 +14,7 @@
 
 #include "api/choice_text.h"
 #include "api/error.h"
+#include "dialects/message_parser.h"
 #include "engine/request.h"
 
 namespace matador {
@@ -29,15 +30,26 @@ struct TokenScore {
 struct ChoiceView {
   int32_t index = 0;
   std::string text = {};
-  std::vector<TokenScore> scores = {};                     // where logprobs were asked for
-  std::vector<int32_t> token_ids = {};                     // where they were asked for
-  std::string finish_reason = {};                          // "" before the end
+  std::string reasoning = {};             // where the answer is a message, as are calls
+  std::vector<ToolCallDelta> calls = {};  // one entry a call
+  std::vector<TokenScore> scores = {};    // where logprobs were asked for
+  std::vector<int32_t> token_ids = {};    // where they were asked for
+  std::string finish_reason = {};         // "" before the end
   const std::vector<int32_t>* prompt_token_ids = nullptr;  // where asked for
   const std::vector<TokenScore>* prompt_scores = nullptr;  // where asked for
 };
 
 struct Usage {
   int64_t prompt_tokens = 0, completion_tokens = 0, cached_tokens = 0;
+  std::optional<int64_t> reasoning_tokens = {};  // of the completion's; where the model reasons
+};
+
+// How text is read as an assistant's message.
+struct MessageOptions {
+  MessageSyntax syntax;
+  bool include_reasoning = true;
+  // The finish reason of a message with calls; "": as of any other.
+  std::string call_finish_reason = {};
 };
 
 class AnswerFormat {
@@ -54,7 +66,8 @@ class AnswerFormat {
 
 struct AnswerOptions {
   ChoiceTextOptions text;
-  int32_t n = 1;        // choices a prompt that are shown
+  std::optional<MessageOptions> message = {};  // absent: the text is shown as it is
+  int32_t n = 1;                               // choices a prompt that are shown
   int32_t best_of = 1;  // choices a prompt that are generated; the likeliest are shown
   bool stream = false;
   bool include_usage = false;
@@ -98,6 +111,7 @@ class Answer {
   struct Choice {
     explicit Choice(ChoiceText t) : text(std::move(t)) {}
     ChoiceText text;
+    std::optional<MessageParser> message;
     ChoiceView view;  // whole, or since the last chunk
     int32_t num_tokens = 0;
     double sum_logprob = 0;
@@ -109,10 +123,13 @@ class Answer {
     std::vector<TokenScore> scores;
   };
 
+  void add_choice(int32_t index);
   void start(size_t request, Choice& choice);
   void on_prompt(size_t request, Event& event);
   void on_token(size_t request, Choice& choice, Event& event);
   void on_finished(Choice& choice, const Event& event);
+  void show(Choice& choice, const std::string& text);
+  void add(Choice& choice, MessageDelta delta) const;
   void close(Choice& choice, const std::string& reason);
   void send(Choice& choice);       // what is new, unless it shows nothing
   void send_view(Choice& choice);  // what is new

@@ -36,6 +36,36 @@ Result<SamplingParams> read_defaults(const Config& config) {
   return p;
 }
 
+Status set_dialect(ApiModel& model, const DialectOptions& options) {
+  const auto& chat_template = model.served->chat_template;
+  const std::string source = chat_template ? chat_template->source() : "";
+  model.tools_in_template = options.tools_in_template;
+  model.call_format = detect_call_format(source);
+  model.reasoning_format = detect_reasoning_format(source);
+  if (!options.tool_call_parser.empty()) {
+    auto found = find_call_format(options.tool_call_parser);
+    if (!found.ok()) return found.error();
+    model.call_format = *found;
+  }
+  if (options.reasoning_parser == "none") {
+    model.reasoning_format = nullptr;
+  } else if (!options.reasoning_parser.empty()) {
+    auto found = find_reasoning_format(options.reasoning_parser);
+    if (!found.ok()) return found.error();
+    model.reasoning_format = *found;
+  }
+  return {};
+}
+
+std::vector<int32_t> mark_tokens(const Tokenizer& tokenizer, const CallFormat* calls,
+                                 const ReasoningFormat* reasoning) {
+  std::vector<int32_t> ids;
+  for (int32_t id = 0; id < tokenizer.vocab_size(); ++id)
+    if (tokenizer.is_special(id) && is_in_mark(calls, reasoning, tokenizer.token_text(id)))
+      ids.push_back(id);
+  return ids;
+}
+
 Json model_object(const ApiModel& model, const std::string& name) {
   return {{"id", name},
           {"object", "model"},
@@ -48,7 +78,8 @@ Json model_object(const ApiModel& model, const std::string& name) {
 
 Result<std::shared_ptr<const ApiModel>> ApiModel::make(ServedModel& served,
                                                        std::vector<std::string> names,
-                                                       bool parse_special_tokens_in_messages) {
+                                                       bool parse_special_tokens_in_messages,
+                                                       const DialectOptions& dialect) {
   auto model = std::make_shared<ApiModel>();
   model->served = &served;
   model->names = std::move(names);
@@ -57,7 +88,12 @@ Result<std::shared_ptr<const ApiModel>> ApiModel::make(ServedModel& served,
   model->vocab_size = served.engine->model_info().vocab_size;
   model->max_model_len = served.engine->max_model_len();
   model->parse_special_tokens_in_messages = parse_special_tokens_in_messages;
+  if (Status status = set_dialect(*model, dialect); !status.ok()) return status.error();
   if (served.tokenizer) {
+    const Tokenizer& tokenizer = *served.tokenizer;
+    model->reasoning_marks = mark_tokens(tokenizer, nullptr, model->reasoning_format);
+    model->call_and_reasoning_marks =
+        mark_tokens(tokenizer, model->call_format, model->reasoning_format);
     model->vocab_size = std::min(model->vocab_size, served.tokenizer->vocab_size());
     model->control_tokens = ControlTokens(*served.tokenizer);
   }

@@ -9,15 +9,25 @@
 
 #include "api/control_tokens.h"
 #include "api/error.h"
+#include "dialects/format.h"
 #include "engine/served_model.h"
 
 namespace matador {
 
+// How the model writes calls and reasoning; names of formats, or "": what its template shows.
+struct DialectOptions {
+  std::string tool_call_parser;
+  std::string reasoning_parser;   // "none": nothing is reasoning
+  bool tools_in_template = true;  // false: the caller's messages describe the tools
+};
+
 struct ApiModel {
-  // `names`: what requests may call it; empty: its path. Fails on defaults out of range.
+  // `names`: what requests may call it; empty: its path. Fails on defaults out of range and on
+  // unknown formats.
   static Result<std::shared_ptr<const ApiModel>> make(ServedModel& served,
                                                       std::vector<std::string> names,
-                                                      bool parse_special_tokens_in_messages);
+                                                      bool parse_special_tokens_in_messages,
+                                                      const DialectOptions& dialect = {});
 
   ServedModel* served = nullptr;  // outlives this
   std::vector<std::string> names;
@@ -30,6 +40,12 @@ struct ApiModel {
   SamplingParams defaults;
   ControlTokens control_tokens;
   bool parse_special_tokens_in_messages = false;
+
+  const CallFormat* call_format = nullptr;            // never null once made
+  const ReasoningFormat* reasoning_format = nullptr;  // null: the model does not reason
+  bool tools_in_template = true;
+  // Special tokens that are marks of these formats, ascending: their text is read, not skipped.
+  std::vector<int32_t> reasoning_marks, call_and_reasoning_marks;
 
   const std::string& name() const { return names.front(); }
   bool knows(std::string_view name) const;

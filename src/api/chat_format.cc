@@ -21,7 +21,9 @@ class ChatFormat final : public AnswerFormat {
 
   std::string chunk(const ChoiceView& view, const Usage* usage) override {
     Json delta = Json::object();
+    if (!view.reasoning.empty()) delta["reasoning_content"] = view.reasoning;
     if (!view.text.empty()) delta["content"] = view.text;
+    add_calls(view, delta, true);
     Json choice = chunk_choice(view.index, std::move(delta));
     if (options_.logprobs && !view.scores.empty()) choice["logprobs"] = logprobs(view.scores);
     if (!view.finish_reason.empty()) choice["finish_reason"] = view.finish_reason;
@@ -42,11 +44,10 @@ class ChatFormat final : public AnswerFormat {
     Json body = head_.json("chat.completion");
     body["choices"] = Json::array();
     for (const ChoiceView& view : choices) {
-      Json choice = {
-          {"index", view.index},
-          {"message", {{"role", "assistant"}, {"content", view.text}, {"refusal", nullptr}}},
-          {"logprobs", options_.logprobs ? logprobs(view.scores) : Json()},
-          {"finish_reason", view.finish_reason}};
+      Json choice = {{"index", view.index},
+                     {"message", message(view)},
+                     {"logprobs", options_.logprobs ? logprobs(view.scores) : Json()},
+                     {"finish_reason", view.finish_reason}};
       if (view.prompt_token_ids) choice["token_ids"] = view.token_ids;
       body["choices"].push_back(std::move(choice));
     }
@@ -59,6 +60,35 @@ class ChatFormat final : public AnswerFormat {
   }
 
  private:
+  Json message(const ChoiceView& view) const {
+    Json message = {{"role", "assistant"}, {"content", view.text}, {"refusal", nullptr}};
+    if (view.text.empty() && !view.calls.empty()) message["content"] = nullptr;
+    if (!view.reasoning.empty()) message["reasoning_content"] = view.reasoning;
+    add_calls(view, message, false);
+    return message;
+  }
+
+  // A call's id, type and name come once: in streams with the first of its arguments.
+  void add_calls(const ChoiceView& view, Json& message, bool streams) const {
+    for (const ToolCallDelta& call : view.calls) {
+      Json function = Json::object();
+      if (!call.name.empty()) function["name"] = call.name;
+      function["arguments"] = call.arguments;
+      if (options_.function_call) {
+        message["function_call"] = std::move(function);
+        return;
+      }
+      Json entry = Json::object();
+      if (streams) entry["index"] = call.index;
+      if (!call.name.empty()) {
+        entry["id"] = options_.call_ids.make(call.name, call.index);
+        entry["type"] = "function";
+      }
+      entry["function"] = std::move(function);
+      message["tool_calls"].push_back(std::move(entry));
+    }
+  }
+
   static Json chunk_choice(int32_t index, Json delta) {
     return {{"index", index},
             {"delta", std::move(delta)},

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "api/answer.h"
+#include "api/call_ids.h"
 
 namespace matador {
 
@@ -14,6 +15,8 @@ struct ChatFormatOptions {
   bool logprobs = false;
   int32_t top_logprobs = 0;
   bool include_usage = false;
+  CallIdMaker call_ids = CallIdMaker();
+  bool function_call = false;  // a call is printed as the deprecated function_call
 };
 std::unique_ptr<AnswerFormat> make_chat_format(ChatFormatOptions options);
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/field_reader.h"
+#include "api/tool_text.h"
 
 namespace matador {
 namespace {
@@ -13,7 +14,7 @@ constexpr size_t kMaxMessages = 100'000;
 // Templates may write roles between a control token's brackets ("<|user|>"), so a role must be a
 // word, and one of the usual words if it is part of a control token.
 void check_role(FieldReader& in, const std::string& role, const ControlTokens& control_tokens) {
-  constexpr std::array kUsual = {"system", "developer", "user", "assistant", "tool"};
+  constexpr std::array kUsual = {"system", "developer", "user", "assistant", "tool", "function"};
   if (std::find(kUsual.begin(), kUsual.end(), role) != kUsual.end()) return;
   bool word =
       !role.empty() && role.size() <= 64 && std::all_of(role.begin(), role.end(), [](char c) {
@@ -65,26 +66,27 @@ Json read_content(FieldReader& in, const std::string& role) {
   return *content;
 }
 
-// One of an assistant's earlier calls. Arguments are JSON text; templates want the object.
+// The name and arguments of a call. Arguments are JSON text; templates want the object.
+Json read_function(FieldReader& in, const Json& function, const std::string& path) {
+  FieldReader inner(function, path);
+  auto name = inner.text("name");
+  auto text = inner.text("arguments");
+  if (!inner.error() && (!name || name->empty())) inner.fail("name", "is required");
+  inner.refuse_unknown();
+  ApiResult<Json> arguments = parse_json_object(text && !text->empty() ? *text : "{}");
+  if (!inner.error() && !arguments.ok()) inner.fail("arguments", "must be a JSON object as text");
+  if (inner.error()) return in.fail(*inner.error()), Json();
+  return {{"name", *name}, {"arguments", std::move(*arguments)}};
+}
+
+// One of an assistant's earlier calls.
 Json read_tool_call(FieldReader& in) {
   Json call = {{"id", in.text("id").value_or("")}, {"type", "function"}};
   in.unsupported("type", "function");
   const Json* function = in.object("function");
   if (!in.error() && !function) in.fail("function", "is required");
   in.refuse_unknown();
-  if (in.error()) return call;
-  FieldReader inner(*function, in.path_of("function"));
-  auto name = inner.text("name");
-  auto text = inner.text("arguments");
-  if (!inner.error() && !name) inner.fail("name", "is required");
-  inner.refuse_unknown();
-  if (inner.error()) return in.fail(*inner.error()), call;
-  ApiResult<Json> arguments = parse_json_object(text && !text->empty() ? *text : "{}");
-  if (!arguments.ok()) {
-    in.fail(field_error(inner.path_of("arguments"), "must be a JSON object as text"));
-    return call;
-  }
-  call["function"] = {{"name", *name}, {"arguments", std::move(*arguments)}};
+  if (!in.error()) call["function"] = read_function(in, *function, in.path_of("function"));
   return call;
 }
 
@@ -103,20 +105,44 @@ Json read_tool_calls(FieldReader& in, const Json& found) {
   return calls;
 }
 
+// What calls and their results add to a message. Templates know of tools only, so the deprecated
+// functions become calls, whose ids are the functions' names.
+void read_calls(FieldReader& in, const std::string& role, Json& message) {
+  const bool is_assistant = role == "assistant";
+  if (const Json* calls = in.array("tool_calls"); calls && !calls->empty()) {
+    if (!is_assistant) in.fail("tool_calls", "is only allowed in an assistant's message");
+    message["tool_calls"] = read_tool_calls(in, *calls);
+  }
+  if (const Json* call = in.object("function_call")) {
+    if (!is_assistant) in.fail("function_call", "is only allowed in an assistant's message");
+    if (message.contains("tool_calls"))
+      in.fail("function_call", "must not be given beside 'tool_calls'");
+    Json function = read_function(in, *call, in.path_of("function_call"));
+    if (in.error()) return;
+    const Json id = function["name"];
+    message["tool_calls"] = {{{"id", id}, {"type", "function"}, {"function", function}}};
+  }
+  auto id = in.text("tool_call_id");
+  if (id && role != "tool") in.fail("tool_call_id", "is only allowed in a tool's message");
+  if (role == "tool" && !id) in.fail("tool_call_id", "is required");
+  if (id) message["tool_call_id"] = *id;
+  if (role != "function") return;
+  if (!message.contains("name")) return in.fail("name", "is required");
+  message["role"] = "tool";
+  message["tool_call_id"] = message["name"];
+}
+
 Json read_message(FieldReader& in, const ControlTokens& control_tokens) {
   auto role = in.text("role");
   if (!in.error() && !role) in.fail("role", "is required");
   if (in.error()) return nullptr;
   check_role(in, *role, control_tokens);
   Json message = {{"role", *role}, {"content", read_content(in, *role)}};
-  for (auto name : {"name", "tool_call_id", "reasoning_content"})
+  for (auto name : {"name", "reasoning_content", "reasoning"})
     if (auto text = in.text(name)) message[name] = *text;
-  if (const Json* calls = in.array("tool_calls"); calls && !calls->empty()) {
-    if (*role != "assistant") in.fail("tool_calls", "is only allowed in an assistant's message");
-    message["tool_calls"] = read_tool_calls(in, *calls);
-  }
+  read_calls(in, *role, message);
   in.unsupported("annotations", Json::array());
-  for (auto name : {"refusal", "audio", "function_call"}) in.unsupported(name);
+  for (auto name : {"refusal", "audio"}) in.unsupported(name);
   in.refuse_unknown();
   return message;
 }
@@ -148,7 +174,6 @@ void read_kwargs(FieldReader& in, Json& kwargs) {
   kwargs = *found;
 }
 
-// Every text of a message but its role, which check_role vouches for.
 void hide(Disguise& disguise, Json& value) {
   if (value.is_string()) {
     value = disguise.hide(value.get_ref<const std::string&>());
@@ -157,11 +182,32 @@ void hide(Disguise& disguise, Json& value) {
   } else if (value.is_object()) {
     Json hidden = Json::object();
     for (auto& [key, item] : value.items()) {
-      if (key != "role" && key != "type") hide(disguise, item);
+      hide(disguise, item);
       hidden[disguise.hide(key)] = std::move(item);
     }
     value = std::move(hidden);
   }
+}
+
+// Every text of a message but its role, which check_role vouches for.
+void hide_message(Disguise& disguise, Json& message) {
+  for (auto& [key, value] : message.items())
+    if (key != "role") hide(disguise, value);
+}
+
+void hide_prompt(Disguise& disguise, ChatPrompt& prompt) {
+  for (Json& message : prompt.messages) hide_message(disguise, message);
+  hide(disguise, prompt.tools);
+  hide(disguise, prompt.template_kwargs);
+}
+
+bool opens_reasoning(const ChatPrompt& prompt, const std::string& rendered,
+                     const ReasoningFormat* format) {
+  if (!format) return false;
+  if (!prompt.continue_final_message) return trimmed(rendered).ends_with(format->open);
+  const std::string text = final_assistant_text(prompt);
+  const size_t open = text.rfind(format->open);
+  return open != std::string::npos && text.find(format->close, open) == std::string::npos;
 }
 
 }  // namespace
@@ -179,7 +225,7 @@ ChatPrompt read_chat_prompt(FieldReader& in, const ControlTokens& control_tokens
   return prompt;
 }
 
-ApiResult<std::vector<int32_t>> encode_chat_prompt(ChatPrompt prompt, const ApiModel& model) {
+ApiResult<EncodedPrompt> encode_chat_prompt(ChatPrompt prompt, const ApiModel& model) {
   const ServedModel& served = *model.served;
   if (!served.tokenizer)
     return ApiError{.message = "The model has no tokenizer", .code = "no_tokenizer"};
@@ -189,13 +235,18 @@ ApiResult<std::vector<int32_t>> encode_chat_prompt(ChatPrompt prompt, const ApiM
                     .param = "messages",
                     .code = "no_chat_template"};
   }
-  Disguise disguise(model.control_tokens);
-  if (!model.parse_special_tokens_in_messages) {
-    hide(disguise, prompt.messages);
-    hide(disguise, prompt.template_kwargs);
+  const bool reads_tools = served.chat_template->takes_tools();
+  if (!reads_tools) {
+    write_calls_as_text(*model.call_format, prompt.messages);
+    if (!prompt.tools.empty()) describe_tools(prompt.tools, *model.call_format, prompt.messages);
+    prompt.tools = Json::array();
   }
+  EncodedPrompt encoded;
+  Disguise disguise(model.control_tokens);
+  if (!model.parse_special_tokens_in_messages) hide_prompt(disguise, prompt);
   ChatTemplateInput input;
   input.messages_json = dump_json(prompt.messages);
+  if (!prompt.tools.empty()) input.tools_json = dump_json(prompt.tools);
   input.kwargs_json = dump_json(prompt.template_kwargs);
   input.add_generation_prompt = prompt.add_generation_prompt;
   input.continue_final_message = prompt.continue_final_message;
@@ -207,7 +258,9 @@ ApiResult<std::vector<int32_t>> encode_chat_prompt(ChatPrompt prompt, const ApiM
         .code = "chat_template_error"};
   auto ids = disguise.encode(*rendered, *served.tokenizer, prompt.add_special_tokens);
   if (!ids.ok()) return to_api_error(ids.error());
-  return std::move(*ids);
+  encoded.ids = std::move(*ids);
+  encoded.opens_reasoning = opens_reasoning(prompt, *rendered, model.reasoning_format);
+  return encoded;
 }
 
 std::string final_assistant_text(const ChatPrompt& prompt) {

@@ -48,13 +48,15 @@ std::string replace_invalid_utf8(std::string_view bytes) {
 }
 
 ChoiceText::ChoiceText(std::shared_ptr<const Tokenizer> tokenizer, const ChoiceTextOptions& options)
-    : decoder_(std::move(tokenizer), options.skip_special_tokens),
+    : tokenizer_(std::move(tokenizer)),
+      decoder_(tokenizer_, options.skip_special_tokens && options.kept_special_tokens.empty()),
       stops_(options.stop, options.include_stop_str_in_output),
       options_(options) {}
 
 std::string ChoiceText::continue_from(std::span<const int32_t> prompt) {
   std::string text;
-  for (int32_t token : prompt) text += decoder_.push(token);
+  for (int32_t token : prompt)
+    if (!skips(token)) text += decoder_.push(token);
   return text;
 }
 
@@ -86,10 +88,16 @@ ChoiceText::Piece ChoiceText::finish(int32_t stop_token) {
 
 ChoiceText::Piece ChoiceText::decode(int32_t token) {
   ++num_tokens_;
-  std::string text = decoder_.push(token);
+  std::string text = skips(token) ? "" : decoder_.push(token);
   offset_ += count_characters(text);
   if (num_tokens_ <= options_.min_tokens) return {std::move(text)};
   return show(text);
+}
+
+bool ChoiceText::skips(int32_t token) const {
+  const auto& kept = options_.kept_special_tokens;
+  return options_.skip_special_tokens && tokenizer_->is_special(token) &&
+         !std::binary_search(kept.begin(), kept.end(), token);
 }
 
 ChoiceText::Piece ChoiceText::show(const std::string& text) {

@@ -13,6 +13,7 @@ namespace matador {
 
 struct ChoiceTextOptions {
   bool skip_special_tokens = true;
+  std::vector<int32_t> kept_special_tokens = {};  // are not skipped; ascending
   std::vector<std::string> stop = {};
   bool include_stop_str_in_output = false;
   // Tokens that may end the choice: the model's EOS and stop_token_ids. Their text is shown only
@@ -45,6 +46,9 @@ class ChoiceText {
   Piece decode(int32_t token);
   Piece show(const std::string& text);
 
+  bool skips(int32_t token) const;
+
+  std::shared_ptr<const Tokenizer> tokenizer_;
   IncrementalDecoder decoder_;
   StopStrings stops_;
   ChoiceTextOptions options_;

@@ -20,10 +20,13 @@ Json ResponseHead::json(const char* object) const {
 }
 
 Json usage_json(const Usage& usage) {
-  return {{"prompt_tokens", usage.prompt_tokens},
-          {"completion_tokens", usage.completion_tokens},
-          {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
-          {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}}}};
+  Json json = {{"prompt_tokens", usage.prompt_tokens},
+               {"completion_tokens", usage.completion_tokens},
+               {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
+               {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}}}};
+  if (usage.reasoning_tokens)
+    json["completion_tokens_details"] = {{"reasoning_tokens", *usage.reasoning_tokens}};
+  return json;
 }
 
 void add_chunk_usage(Json& chunk, bool include_usage, const Usage* so_far) {

@@ -2,6 +2,7 @@
 #include "api/call.h"
 #include "api/chat_prompt.h"
 #include "api/field_reader.h"
+#include "api/tool_request.h"
 
 namespace matador {
 namespace {
@@ -18,9 +19,13 @@ ApiResult<std::vector<int32_t>> encode_text(FieldReader& in, const Tokenizer& to
 
 ApiResult<std::vector<int32_t>> encode_messages(FieldReader& in, const ApiModel& model) {
   ChatPrompt prompt = read_chat_prompt(in, model.control_tokens);
+  ToolRequest tools = read_tools(in);
   in.refuse_unknown();
   if (in.error()) return *in.error();
-  return encode_chat_prompt(std::move(prompt), model);
+  if (shows_tools(tools, model)) prompt.tools = std::move(tools.shown);
+  auto encoded = encode_chat_prompt(std::move(prompt), model);
+  if (!encoded.ok()) return encoded.error();
+  return std::move(encoded->ids);
 }
 
 void check_model(FieldReader& in, const ApiModel& model) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <list>
+#include <utility>
+
+#include "core/json.h"
 
 namespace matador {
 namespace {
@@ -70,6 +73,38 @@ Result<const CallFormat*> find_call_format(std::string_view name) {
 }
 Result<const ReasoningFormat*> find_reasoning_format(std::string_view name) {
   return find<ReasoningFormat>(name, "reasoning-parser");
+}
+
+std::string write_call(const CallFormat& format, std::string_view name,
+                       std::string_view arguments) {
+  const WrittenCalls& written = format.written;
+  std::string text(written.call_begin);
+  text.append(name).append(written.name_end);
+  if (written.by_argument) {
+    const auto object =
+        nlohmann::ordered_json::parse(arguments, nullptr, /*allow_exceptions=*/false);
+    bool first = true;
+    for (const auto& [key, value] : object.items()) {
+      if (!std::exchange(first, false)) text += written.argument_separator;
+      const bool bare = written.bare_strings && value.is_string();
+      text.append(written.key_begin).append(key).append(written.key_end);
+      text.append(bare ? value.get<std::string>() : value.dump()).append(written.value_end);
+    }
+  } else {
+    text += arguments;
+  }
+  return text.append(written.call_end);
+}
+
+bool is_in_mark(const CallFormat* calls, const ReasoningFormat* reasoning, std::string_view text) {
+  auto in = [&](std::string_view mark) { return mark.find(text) != std::string_view::npos; };
+  auto in_one = [&](const auto& marks) { return std::any_of(marks.begin(), marks.end(), in); };
+  if (reasoning && (in(reasoning->open) || in(reasoning->close) || in_one(reasoning->structural)))
+    return true;
+  if (!calls) return false;
+  return in_one(calls->silent) || in_one(calls->structural) || in_one(calls->inside) ||
+         std::any_of(calls->openings.begin(), calls->openings.end(),
+                     [&](const CallFormat::Opening& opening) { return in(opening.mark); });
 }
 
 const CallFormat* detect_call_format(std::string_view chat_template) {

@@ -28,6 +28,7 @@ LogitsProcessor::LogitsProcessor(const SamplingParams& params, std::span<const i
       stop_tokens_(std::move(stop_tokens)),
       penalizes_(params.repetition_penalty != 1 || params.presence_penalty != 0 ||
                  params.frequency_penalty != 0) {
+  if (params.thinking_budget) thinking_budget_.emplace(*params.thinking_budget);
   if (params.repetition_penalty == 1) return;
   for (int32_t token : prompt) count_of(token);
 }
@@ -40,6 +41,7 @@ LogitsProcessor::Count& LogitsProcessor::count_of(int32_t token) {
 
 void LogitsProcessor::observe(int32_t token) {
   ++num_generated_;
+  if (thinking_budget_) thinking_budget_->observe(token);
   if (penalizes_) ++count_of(token).generated;
 }
 
@@ -48,7 +50,8 @@ bool LogitsProcessor::is_stop(int32_t token) const {
 }
 
 bool LogitsProcessor::active() const {
-  return penalizes_ || !params_->logit_bias.empty() || !params_->allowed_token_ids.empty() ||
+  return (thinking_budget_ && thinking_budget_->forced()) || penalizes_ ||
+         !params_->logit_bias.empty() || !params_->allowed_token_ids.empty() ||
          !params_->bad_words.empty() || (bans_stops() && !stop_tokens_.empty());
 }
 
@@ -69,6 +72,11 @@ void LogitsProcessor::each_banned(std::span<const int32_t> tokens, Ban ban) cons
 
 void LogitsProcessor::process(std::span<const float> logits, std::span<const int32_t> tokens,
                               std::span<const uint32_t> mask, std::span<float> out) const {
+  if (auto forced = thinking_budget_ ? thinking_budget_->forced() : std::nullopt) {
+    std::ranges::fill(out, kBanned);
+    out[*forced] = 0;
+    return;
+  }
   if (params_->allowed_token_ids.empty()) {
     std::ranges::copy(logits, out.begin());
   } else {

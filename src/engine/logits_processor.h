@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -46,6 +47,7 @@ class LogitsProcessor {
   Count& count_of(int32_t token);
 
   const SamplingParams* params_;
+  std::optional<SpanBudget> thinking_budget_;
   std::vector<int32_t> stop_tokens_;
   int32_t num_generated_ = 0;
   bool penalizes_;

@@ -11,6 +11,7 @@
 
 #include "core/result.h"
 #include "engine/constraint.h"
+#include "engine/span_budget.h"
 
 namespace matador {
 
@@ -35,6 +36,7 @@ struct SamplingParams {
   std::optional<uint64_t> seed = {};     // choice i of n draws from (seed, i)
   std::optional<int32_t> logprobs = {};  // 0: the chosen token's only; n: n best too
   std::optional<int32_t> prompt_logprobs = {};
+  std::optional<SpanBudgetParams> thinking_budget = {};  // what it forces goes before all else
 };
 
 struct Logprob {

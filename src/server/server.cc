@@ -56,8 +56,8 @@ struct Server::Impl {
 
 Result<std::unique_ptr<Server>> Server::start(ServedModel& served, ServerOptions options) {
   if (Status status = check(options); !status.ok()) return status.error();
-  auto model =
-      ApiModel::make(served, options.served_model_names, options.parse_special_tokens_in_messages);
+  auto model = ApiModel::make(served, options.served_model_names,
+                              options.parse_special_tokens_in_messages, options.dialect);
   if (!model.ok()) return model.error();
   auto impl = std::make_unique<Impl>(served, std::move(options), std::move(*model));
   Impl* self = impl.get();

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "api/api_model.h"
 #include "core/result.h"
 #include "engine/served_model.h"
 
@@ -38,6 +39,7 @@ struct ServerOptions {
   // Control-token spellings in messages become control tokens, as in transformers. Off: plain
   // text, so that no message can forge a turn.
   bool parse_special_tokens_in_messages = false;
+  DialectOptions dialect;  // how calls and reasoning are read
   // SIGTERM and SIGINT call shutdown(); a second one ends the process at once.
   bool handle_signals = false;
   int io_threads = 2;

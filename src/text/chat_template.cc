@@ -58,4 +58,6 @@ Result<std::string> ChatTemplate::render(const ChatTemplateInput& input) const {
 
 const std::string& ChatTemplate::source() const { return impl_->source; }
 
+bool ChatTemplate::takes_tools() const { return mtext_template_takes_tools(impl_->handle.get()); }
+
 }  // namespace matador

@@ -36,6 +36,8 @@ class ChatTemplate {
   // joined text. Errors carry the template's own words (raise_exception).
   Result<std::string> render(const ChatTemplateInput& input) const;
   const std::string& source() const;
+  // The template shows tools to the model; otherwise it leaves them out.
+  bool takes_tools() const;
 
  private:
   struct Impl;

@@ -102,6 +102,7 @@ int32_t mtext_template_compile(MtextText source, MtextText tokens_json, MtextTem
 int32_t mtext_template_from_folder(MtextText folder, MtextTemplate** out, MtextTextSink message);
 void mtext_template_free(MtextTemplate* chat_template);
 MtextText mtext_template_source(const MtextTemplate* chat_template);
+bool mtext_template_takes_tools(const MtextTemplate* chat_template);
 int32_t mtext_template_render(const MtextTemplate* chat_template, const MtextTemplateInput* input,
                               MtextTextSink text);
 

@@ -183,7 +183,7 @@ TEST_F(Requests, FieldsOfOneRouteWorkOrAreRefusedByName) {
       {R"(, "top_logprobs": 1)", "top_logprobs"},
       {R"(, "logprobs": true, "top_logprobs": 21)", "top_logprobs"},
       {R"(, "tools": [])", nullptr},
-      {R"(, "tools": [{"type": "function", "function": {"name": "f"}}])", "tools"},
+      {R"(, "tools": [{"type": "function", "function": {"name": "f"}}])", nullptr},
       {R"(, "tool_choice": "none")", nullptr},
       {R"(, "tool_choice": "auto")", "tool_choice"},
       {R"(, "modalities": ["text"])", nullptr},

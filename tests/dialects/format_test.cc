@@ -5,6 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "dialects/message_parser.h"
+
 namespace matador {
 namespace {
 
@@ -17,6 +19,28 @@ TEST(Formats, AreDetectedByTheChatTemplate) {
     const ReasoningFormat* reasoning = detect_reasoning_format(source);
     EXPECT_EQ(reasoning ? reasoning->name : "", row["reasoning"].get<std::string>())
         << row["family"];
+  }
+}
+
+// What a model is told to write, or held to, is what the parser reads.
+TEST(Formats, ReadTheCallsThatTheyWrite) {
+  const std::string arguments = R"({"text":"a \"b\"","count":2})";
+  auto tools = std::make_shared<ToolSet>(ToolSet{
+      {"f", R"({"properties": {"text": {"type": "string"}, "count": {"type": "integer"}}})"}});
+  for (const CallFormat* format : call_formats()) {
+    SCOPED_TRACE(format->name);
+    const WrittenCalls& written = format->written;
+    std::string text(written.begin);
+    text += write_call(*format, "f", arguments);
+    text.append(written.separator).append(write_call(*format, "f", "{}")).append(written.end);
+    MessageParser parser({.calls = format, .tools = tools});
+    MessageDelta delta = parser.push(text);
+    const MessageDelta rest = parser.finish();
+    EXPECT_EQ(delta.content + rest.content, "");
+    ASSERT_EQ(delta.calls.size(), 2u);
+    EXPECT_EQ(delta.calls[0].name, "f");
+    EXPECT_EQ(nlohmann::json::parse(delta.calls[0].arguments), nlohmann::json::parse(arguments));
+    EXPECT_EQ(delta.calls[1].arguments, "{}");
   }
 }
 

@@ -12,6 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   matador::ApiModel model;
   model.served = &served;
   model.names = {"m"};
+  model.call_format = matador::detect_call_format("");
   model.vocab_size = 1000;
   model.max_model_len = 4096;
   model.control_tokens = matador::ControlTokens({"<s>", "<|im_end|>"});

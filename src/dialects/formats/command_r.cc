@@ -11,7 +11,13 @@ const RegisterFormat kCommandR(CallFormat{
     .openings = {{"Action: ```json", json_calls()},
                  {"Action:\n```json", json_calls()},
                  {"Action:```json", json_calls()}},
-    .silent = {"```"}});
+    .silent = {"```"},
+    .written = {.begin = "Action: ```json\n[\n",
+                .call_begin = "{\"tool_name\": \"",
+                .name_end = "\", \"parameters\": ",
+                .call_end = "}",
+                .separator = ",\n",
+                .end = "\n]\n```"}});
 
 }  // namespace
 }  // namespace matador

@@ -20,7 +20,13 @@ const RegisterFormat kDeepSeekV3(CallFormat{
     .openings = {{"<｜tool▁call▁begin｜>", named_calls(name_of)}},
     .silent = {"<｜tool▁calls▁begin｜>", "```<｜tool▁call▁end｜>", "<｜tool▁call▁end｜>",
                "<｜tool▁calls▁end｜>"},
-    .inside = {kSeparator}});
+    .inside = {kSeparator},
+    .written = {.begin = "<｜tool▁calls▁begin｜>",
+                .call_begin = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>",
+                .name_end = "\n```json\n",
+                .call_end = "\n```<｜tool▁call▁end｜>",
+                .separator = "\n",
+                .end = "<｜tool▁calls▁end｜>"}});
 
 }  // namespace
 }  // namespace matador

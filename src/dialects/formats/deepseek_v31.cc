@@ -12,7 +12,12 @@ const RegisterFormat kDeepSeekV31(CallFormat{
                     return text_before(header, "<｜tool▁sep｜>");
                   })}},
     .silent = {"<｜tool▁calls▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"},
-    .inside = {"<｜tool▁sep｜>"}});
+    .inside = {"<｜tool▁sep｜>"},
+    .written = {.begin = "<｜tool▁calls▁begin｜>",
+                .call_begin = "<｜tool▁call▁begin｜>",
+                .name_end = "<｜tool▁sep｜>",
+                .call_end = "<｜tool▁call▁end｜>",
+                .end = "<｜tool▁calls▁end｜>"}});
 
 }  // namespace
 }  // namespace matador

@@ -12,7 +12,16 @@ const RegisterFormat kGlm45(CallFormat{
                                                .key_begin = "<arg_key>",
                                                .key_end = "<arg_value>",
                                                .value_end = "</arg_value>",
-                                               .call_end = "</tool_call>"})}}});
+                                               .call_end = "</tool_call>"})}},
+    .written = {.call_begin = "<tool_call>",
+                .name_end = "\n",
+                .call_end = "</tool_call>",
+                .separator = "\n",
+                .by_argument = true,
+                .key_begin = "<arg_key>",
+                .key_end = "</arg_key>\n<arg_value>",
+                .value_end = "</arg_value>\n",
+                .bare_strings = true}});
 
 }  // namespace
 }  // namespace matador

@@ -9,7 +9,13 @@ const RegisterFormat kCalls(CallFormat{
     .name = "granite",
     .evidence = {"<|tool_call|>", "<|start_of_role|>"},
     .openings = {{"<|tool_call|>", json_calls()}, {"<tool_call>", json_calls()}},
-    .silent = {"</tool_call>"}});
+    .silent = {"</tool_call>"},
+    .written = {.begin = "<|tool_call|>[",
+                .call_begin = "{\"name\": \"",
+                .name_end = "\", \"arguments\": ",
+                .call_end = "}",
+                .separator = ", ",
+                .end = "]"}});
 
 const RegisterFormat kReasoning(ReasoningFormat{.name = "granite",
                                                 .evidence = {"Here is my thought process:"},

@@ -17,7 +17,10 @@ const RegisterFormat kCalls(CallFormat{
                  {"<|channel|>analysis to=functions.", named_calls(name_of)},
                  {"<|start|>assistant to=functions.", named_calls(name_of)}},
     .silent = {"<|call|>"},
-    .inside = {"<|constrain|>", "<|message|>"}});
+    .inside = {"<|constrain|>", "<|message|>"},
+    .written = {.call_begin = "<|channel|>commentary to=functions.",
+                .name_end = " <|constrain|>json<|message|>",
+                .call_end = "<|call|>"}});
 
 const RegisterFormat kReasoning(ReasoningFormat{
     .name = "harmony",
@@ -25,6 +28,7 @@ const RegisterFormat kReasoning(ReasoningFormat{
     .open = "<|channel|>analysis<|message|>",
     .close = "<|end|>",
     .anywhere = true,
+    .next = "<|start|>assistant",
     .structural = {"<|start|>assistant", "<|channel|>final<|message|>",
                    "<|channel|>commentary<|message|>", "<|end|>", "<|return|>"}});
 

@@ -8,7 +8,11 @@ namespace {
 const RegisterFormat kHermes(CallFormat{.name = "hermes",
                                         .evidence = {"<tool_call>"},
                                         .openings = {{"<tool_call>", json_calls()}},
-                                        .silent = {"</tool_call>"}});
+                                        .silent = {"</tool_call>"},
+                                        .written = {.call_begin = "<tool_call>\n{\"name\": \"",
+                                                    .name_end = "\", \"arguments\": ",
+                                                    .call_end = "}\n</tool_call>",
+                                                    .separator = "\n"}});
 
 }  // namespace
 }  // namespace matador

@@ -10,7 +10,11 @@ const RegisterFormat kInternLm2(CallFormat{
     .evidence = {"<|action_start|>"},
     .openings = {{"<|action_start|><|plugin|>", json_calls()},
                  {"<|action_start|> <|plugin|>", json_calls()}},
-    .silent = {"<|action_end|>"}});
+    .silent = {"<|action_end|>"},
+    .written = {.call_begin = "<|action_start|><|plugin|>\n{\"name\": \"",
+                .name_end = "\", \"parameters\": ",
+                .call_end = "}<|action_end|>",
+                .separator = "\n"}});
 
 }  // namespace
 }  // namespace matador

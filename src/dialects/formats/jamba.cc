@@ -8,7 +8,13 @@ namespace {
 const RegisterFormat kJamba(CallFormat{.name = "jamba",
                                        .evidence = {"<tool_calls>"},
                                        .openings = {{"<tool_calls>", json_calls()}},
-                                       .silent = {"</tool_calls>"}});
+                                       .silent = {"</tool_calls>"},
+                                       .written = {.begin = "<tool_calls>[\n",
+                                                   .call_begin = "{\"name\": \"",
+                                                   .name_end = "\", \"arguments\": ",
+                                                   .call_end = "}",
+                                                   .separator = ", ",
+                                                   .end = "\n]</tool_calls>"}});
 
 }  // namespace
 }  // namespace matador

@@ -18,7 +18,13 @@ const RegisterFormat kKimiK2(CallFormat{
     .evidence = {"<|tool_calls_section_begin|>"},
     .openings = {{"<|tool_call_begin|>", named_calls(name_of)}},
     .silent = {"<|tool_calls_section_begin|>", "<|tool_call_end|>", "<|tool_calls_section_end|>"},
-    .inside = {"<|tool_call_argument_begin|>"}});
+    .inside = {"<|tool_call_argument_begin|>"},
+    .written = {.begin = "<|tool_calls_section_begin|>",
+                .call_begin = "<|tool_call_begin|>functions.",
+                .name_end = ":0<|tool_call_argument_begin|>",
+                .call_end = "<|tool_call_end|>",
+                .end = "<|tool_calls_section_end|>"},
+    .ids = CallIds::kimi});
 
 }  // namespace
 }  // namespace matador

@@ -8,7 +8,11 @@ namespace {
 const RegisterFormat kLlama3Json(CallFormat{
     .name = "llama3_json",
     .evidence = {"<|start_header_id|>", "ipython", "\"parameters\""},
-    .openings = {{"", json_calls(JsonCallNames::offered)}, {"<|python_tag|>", json_calls()}}});
+    .openings = {{"", json_calls(JsonCallNames::offered)}, {"<|python_tag|>", json_calls()}},
+    .written = {.call_begin = "{\"name\": \"",
+                .name_end = "\", \"parameters\": ",
+                .call_end = "}",
+                .separator = "; "}});
 
 }  // namespace
 }  // namespace matador

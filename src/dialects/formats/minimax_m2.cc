@@ -14,7 +14,18 @@ const RegisterFormat kMiniMaxM2(CallFormat{
                                                    .value_end = "</parameter>",
                                                    .call_end = "</invoke>",
                                                    .trims_lines = true})}},
-    .silent = {"<minimax:tool_call>", "</minimax:tool_call>"}});
+    .silent = {"<minimax:tool_call>", "</minimax:tool_call>"},
+    .written = {.begin = "<minimax:tool_call>\n",
+                .call_begin = "<invoke name=\"",
+                .name_end = "\">\n",
+                .call_end = "</invoke>",
+                .separator = "\n",
+                .end = "\n</minimax:tool_call>",
+                .by_argument = true,
+                .key_begin = "<parameter name=\"",
+                .key_end = "\">",
+                .value_end = "</parameter>\n",
+                .bare_strings = true}});
 
 }  // namespace
 }  // namespace matador

@@ -13,7 +13,9 @@ const RegisterFormat kCalls(CallFormat{
     .openings = {{"[TOOL_CALLS]", named_or_json_calls([](std::string_view header) {
                     return text_before(text_before(header, "[ARGS]"), "[CALL_ID]");
                   })}},
-    .inside = {"[ARGS]", "[CALL_ID]"}});
+    .inside = {"[ARGS]", "[CALL_ID]"},
+    .written = {.call_begin = "[TOOL_CALLS]", .name_end = "[ARGS]"},
+    .ids = CallIds::mistral});
 
 const RegisterFormat kReasoning(ReasoningFormat{
     .name = "mistral", .evidence = {"[THINK]"}, .open = "[THINK]", .close = "[/THINK]"});

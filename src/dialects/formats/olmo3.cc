@@ -9,7 +9,15 @@ const RegisterFormat kOlmo3(CallFormat{
     .name = "olmo3",
     .evidence = {"<function_calls>", "<functions>"},
     .openings = {{"<function_calls>", python_calls(PythonCallNames::any)}},
-    .silent = {"</function_calls>"}});
+    .silent = {"</function_calls>"},
+    .written = {.begin = "<function_calls>\n",
+                .name_end = "(",
+                .call_end = ")",
+                .separator = "\n",
+                .end = "\n</function_calls>",
+                .by_argument = true,
+                .key_end = "=",
+                .argument_separator = ", "}});
 
 }  // namespace
 }  // namespace matador

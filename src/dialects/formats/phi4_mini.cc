@@ -10,7 +10,13 @@ const RegisterFormat kPhi4Mini(CallFormat{
     .name = "phi4_mini",
     .evidence = {"<|tool|>", "<|/tool|>"},
     .openings = {{"functools", json_calls()}, {"<|tool_call|>", json_calls()}},
-    .silent = {"<|/tool_call|>"}});
+    .silent = {"<|/tool_call|>"},
+    .written = {.begin = "functools[",
+                .call_begin = "{\"name\": \"",
+                .name_end = "\", \"arguments\": ",
+                .call_end = "}",
+                .separator = ", ",
+                .end = "]"}});
 
 }  // namespace
 }  // namespace matador

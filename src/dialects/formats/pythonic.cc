@@ -10,7 +10,15 @@ const RegisterFormat kPythonic(CallFormat{
     .evidence = {"func_name1(params_name1=params_value1"},
     .openings = {{"", python_calls(PythonCallNames::offered)},
                  {"<|python_start|>", python_calls(PythonCallNames::any)}},
-    .silent = {"<|python_end|>"}});
+    .silent = {"<|python_end|>"},
+    .written = {.begin = "[",
+                .name_end = "(",
+                .call_end = ")",
+                .separator = ", ",
+                .end = "]",
+                .by_argument = true,
+                .key_end = "=",
+                .argument_separator = ", "}});
 
 }  // namespace
 }  // namespace matador

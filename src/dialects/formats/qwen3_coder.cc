@@ -14,7 +14,16 @@ const RegisterFormat kQwen3Coder(CallFormat{
                                               .value_end = "</parameter>",
                                               .call_end = "</function>",
                                               .trims_lines = true})}},
-    .silent = {"<tool_call>", "</tool_call>"}});
+    .silent = {"<tool_call>", "</tool_call>"},
+    .written = {.call_begin = "<tool_call>\n<function=",
+                .name_end = ">\n",
+                .call_end = "</function>\n</tool_call>",
+                .separator = "\n",
+                .by_argument = true,
+                .key_begin = "<parameter=",
+                .key_end = ">\n",
+                .value_end = "\n</parameter>\n",
+                .bare_strings = true}});
 
 }  // namespace
 }  // namespace matador

@@ -14,7 +14,16 @@ const RegisterFormat kCalls(CallFormat{
                                               .value_end = "</parameter>",
                                               .call_end = "</function>",
                                               .trims_lines = true})}},
-    .silent = {"<seed:tool_call>", "</seed:tool_call>"}});
+    .silent = {"<seed:tool_call>", "</seed:tool_call>"},
+    .written = {.call_begin = "<seed:tool_call>\n<function=",
+                .name_end = ">\n",
+                .call_end = "</function>\n</seed:tool_call>",
+                .separator = "\n",
+                .by_argument = true,
+                .key_begin = "<parameter=",
+                .key_end = ">\n",
+                .value_end = "\n</parameter>\n",
+                .bare_strings = true}});
 
 const RegisterFormat kReasoning(ReasoningFormat{.name = "seed_oss",
                                                 .evidence = {"<seed:think>"},

@@ -380,6 +380,11 @@ pub unsafe extern "C" fn mtext_template_source(template: *const ChatTemplate) ->
 }
 
 #[no_mangle]
+pub unsafe extern "C" fn mtext_template_takes_tools(template: *const ChatTemplate) -> bool {
+    (*template).takes_tools()
+}
+
+#[no_mangle]
 pub unsafe extern "C" fn mtext_template_render(
     template: *const ChatTemplate,
     input: *const TemplateInput,

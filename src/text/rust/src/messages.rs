@@ -21,13 +21,15 @@ struct Content {
 pub struct Habits {
     content: [Content; ROLES.len()],
     takes_argument_objects: bool,
+    /// Tools that the request offers are shown.
+    pub takes_tools: bool,
 }
 
 impl Habits {
-    /// Renders small conversations with `render` (None: the template refused).
-    pub fn observe(render: &dyn Fn(Value) -> Option<String>) -> Self {
+    /// Renders small conversations and tools with `render` (None: the template refused).
+    pub fn observe(render: &dyn Fn(Value, Value) -> Option<String>) -> Self {
         let shows = |messages: Value, quoted: &[&str]| {
-            render(messages).is_some_and(|text| {
+            render(messages, Value::Null).is_some_and(|text| {
                 text.contains(NEEDLE) && !quoted.iter().any(|quoted| text.contains(quoted))
             })
         };
@@ -44,9 +46,14 @@ impl Habits {
             takes_parts: shown(role, parts, &[&single, &double]),
         });
         let arguments = calling(json!({NEEDLE: "value"}), text);
+        let takes_tools = [text as Form, parts].iter().any(|form| {
+            let messages = conversation("user", form("hi"), *form);
+            render(messages, offering()).is_some_and(|text| text.contains(NEEDLE))
+        });
         Self {
             content,
             takes_argument_objects: shows(arguments, &[&single]),
+            takes_tools,
         }
     }
 
@@ -93,6 +100,12 @@ fn conversation(role: &str, content: Value, other: Form) -> Value {
         }
         _ => json!([said]),
     }
+}
+
+fn offering() -> Value {
+    let parameters = json!({"type": "object", "properties": {}});
+    let function = json!({"name": NEEDLE, "description": NEEDLE, "parameters": parameters});
+    json!([{"type": "function", "function": function}])
 }
 
 fn calling(arguments: Value, form: Form) -> Value {

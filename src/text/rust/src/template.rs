@@ -47,9 +47,10 @@ impl ChatTemplate {
             environment,
             habits: Habits::default(),
         };
-        template.habits = Habits::observe(&|messages| {
+        template.habits = Habits::observe(&|messages, tools| {
             let input = Input {
                 messages,
+                tools,
                 now: Some(0),
                 ..Input::default()
             };
@@ -81,6 +82,11 @@ impl ChatTemplate {
 
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// The template shows the tools it is given.
+    pub fn takes_tools(&self) -> bool {
+        self.habits.takes_tools
     }
 
     pub fn render(&self, input: &Input) -> Result<String> {

@@ -119,8 +119,9 @@ void read_calls(FieldReader& in, const std::string& role, Json& message) {
       in.fail("function_call", "must not be given beside 'tool_calls'");
     Json function = read_function(in, *call, in.path_of("function_call"));
     if (in.error()) return;
-    const Json id = function["name"];
-    message["tool_calls"] = {{{"id", id}, {"type", "function"}, {"function", function}}};
+    Json made = {{"id", function["name"]}, {"type", "function"}};
+    made["function"] = std::move(function);
+    message["tool_calls"] = Json::array({std::move(made)});
   }
   auto id = in.text("tool_call_id");
   if (id && role != "tool") in.fail("tool_call_id", "is only allowed in a tool's message");

@@ -14,6 +14,8 @@ void append_text(Json& message, const std::string& text) {
   whole = joined + text;
 }
 
+Json message_of(const char* role) { return {{"role", role}, {"content", ""}}; }
+
 std::string text_of(const Json& message) {
   const Json& content = message["content"];
   if (content.is_string()) return content.get<std::string>();
@@ -40,7 +42,7 @@ void describe_tools(const Json& tools, const CallFormat& format, Json& messages)
   text += written(format, {{"NAME", {{"ARGUMENT", "VALUE"}}}});
   const Json& role = messages[0]["role"];
   if (role != "system" && role != "developer")
-    messages.insert(messages.begin(), {{"role", "system"}, {"content", ""}});
+    messages.insert(messages.begin(), message_of("system"));
   append_text(messages[0], text);
 }
 
@@ -60,7 +62,7 @@ void write_calls_as_text(const CallFormat& format, Json& messages) {
       // Several results are one turn, since many templates want turns to alternate.
       std::string text = "<tool_response>\n";
       text.append(text_of(message)).append("\n</tool_response>");
-      if (!after_result) changed.push_back({{"role", "user"}, {"content", ""}});
+      if (!after_result) changed.push_back(message_of("user"));
       append_text(changed.back(), text);
     } else {
       changed.push_back(std::move(message));

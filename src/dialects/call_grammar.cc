@@ -37,6 +37,12 @@ class Writer {
 
   static std::string any_text() { return std::string("/").append(kAnyText).append("/"); }
 
+  // Text whose first character, after spaces, is not the one that calls begin with.
+  static std::string text_not_from(char first) {
+    std::string text = "/[ \\n\\t]*([^ \\n\\t";
+    return text.append(escape_regex({&first, 1})).append("](.|\\n)*)?/");
+  }
+
   std::string forced() {
     const std::string first = std::string(written_.begin) + std::string(written_.call_begin);
     const std::string thoughts = reasoning();
@@ -66,12 +72,8 @@ class Writer {
         joined({grammar_.literal(prefix.substr(mark.size())), after_first_name()});
     std::string start;
     const std::string any = any_text();
-    if (mark.empty())  // the message's first character tells
-      start.append("(")
-          .append(calls)
-          .append(" | /[^")
-          .append(escape_regex(prefix.substr(0, 1)))
-          .append("](.|\\n)*/)?");
+    if (mark.empty())
+      start = any_of({joined({"/[ \\n\\t]+/?", calls}), text_not_from(prefix.front())});
     else if (grammar_.is_plain(mark))
       start = any_of(
           {joined({grammar_.lazy_rule(std::string(kAnyText) + escape_regex(mark)), calls}), any});

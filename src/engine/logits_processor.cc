@@ -56,7 +56,7 @@ bool LogitsProcessor::active() const {
 }
 
 bool LogitsProcessor::depends_on_output() const {
-  return penalizes_ || !params_->bad_words.empty() || bans_stops();
+  return thinking_budget_ || penalizes_ || !params_->bad_words.empty() || bans_stops();
 }
 
 template <class Ban>

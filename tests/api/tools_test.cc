@@ -303,7 +303,7 @@ TEST_F(Tools, ReasoningIsApartFromTheContent) {
   const Json whole = choice("", "<think>So.</think>\n\nYes.");
   EXPECT_EQ(whole["message"]["reasoning_content"], "So.");
   EXPECT_EQ(whole["message"]["content"], "Yes.");
-  EXPECT_EQ(body_["usage"]["completion_tokens_details"]["reasoning_tokens"], 18);
+  EXPECT_EQ(body_["usage"]["completion_tokens_details"]["reasoning_tokens"], 12);
   const Json parts = streamed("", "<think>So.</think>\n\nYes.");
   EXPECT_EQ(parts["reasoning_content"], "So.");
   EXPECT_EQ(parts["content"], "Yes.");

@@ -58,8 +58,9 @@ TokenDraw DeviceDraws::describe(const Plan::Draw& planned) {
   draw.frequency_penalty = params.frequency_penalty;
   draw.presence_penalty = params.presence_penalty;
   draw.num_top = params.logprobs.value_or(-1);
-  if (sequence.mask || !params.allowed_token_ids.empty()) draw.mask = add_mask(sequence);
-  if (!sequence.processor.active()) return draw;
+  const bool forced = sequence.processor.forced().has_value();
+  if (forced || sequence.mask || !params.allowed_token_ids.empty()) draw.mask = add_mask(sequence);
+  if (forced || !sequence.processor.active()) return draw;
   const std::vector<int32_t>& tokens =
       sequence.tokens.empty() ? group.request.prompt : sequence.tokens;
   draw.first_edit = static_cast<int32_t>(edits_.size());
@@ -68,11 +69,16 @@ TokenDraw DeviceDraws::describe(const Plan::Draw& planned) {
   return draw;
 }
 
-// The tokens of allowed_token_ids that the constraint allows too.
+// What is forced, or the tokens of allowed_token_ids that the constraint allows too.
 int32_t DeviceDraws::add_mask(const Sequence& sequence) {
   const std::vector<int32_t>& allowed = sequence.params().allowed_token_ids;
   const size_t words = static_cast<size_t>(vocab_size_ + 31) / 32, begin = masks_.size();
-  masks_.resize(begin + words, allowed.empty() ? ~uint32_t{0} : 0);
+  const auto forced = sequence.processor.forced();
+  masks_.resize(begin + words, allowed.empty() && !forced ? ~uint32_t{0} : 0);
+  if (forced) {
+    masks_[begin + *forced / 32] = uint32_t{1} << *forced % 32;
+    return static_cast<int32_t>(begin / words);
+  }
   for (int32_t token : allowed) masks_[begin + token / 32] |= uint32_t{1} << token % 32;
   if (sequence.mask) {
     for (size_t i = 0; i < words; ++i) masks_[begin + i] &= sequence.mask->bits()[i];

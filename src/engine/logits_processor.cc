@@ -49,10 +49,14 @@ bool LogitsProcessor::is_stop(int32_t token) const {
   return !bans_stops() && std::ranges::find(stop_tokens_, token) != stop_tokens_.end();
 }
 
+std::optional<int32_t> LogitsProcessor::forced() const {
+  return thinking_budget_ ? thinking_budget_->forced() : std::nullopt;
+}
+
 bool LogitsProcessor::active() const {
-  return (thinking_budget_ && thinking_budget_->forced()) || penalizes_ ||
-         !params_->logit_bias.empty() || !params_->allowed_token_ids.empty() ||
-         !params_->bad_words.empty() || (bans_stops() && !stop_tokens_.empty());
+  return forced() || penalizes_ || !params_->logit_bias.empty() ||
+         !params_->allowed_token_ids.empty() || !params_->bad_words.empty() ||
+         (bans_stops() && !stop_tokens_.empty());
 }
 
 bool LogitsProcessor::depends_on_output() const {
@@ -72,9 +76,9 @@ void LogitsProcessor::each_banned(std::span<const int32_t> tokens, Ban ban) cons
 
 void LogitsProcessor::process(std::span<const float> logits, std::span<const int32_t> tokens,
                               std::span<const uint32_t> mask, std::span<float> out) const {
-  if (auto forced = thinking_budget_ ? thinking_budget_->forced() : std::nullopt) {
+  if (auto token = forced()) {
     std::ranges::fill(out, kBanned);
-    out[*forced] = 0;
+    out[*token] = 0;
     return;
   }
   if (params_->allowed_token_ids.empty()) {

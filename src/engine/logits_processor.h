@@ -26,8 +26,10 @@ class LogitsProcessor {
   bool depends_on_output() const;
   // Whether process() would change anything for the next token, without a mask.
   bool active() const;
-  // What process() does, as edits for a device: appended to `edits`, each token once. They do not
-  // say which tokens allowed_token_ids and a mask leave.
+  // The one token that may come next, whatever else is asked for.
+  std::optional<int32_t> forced() const;
+  // What process() does where nothing is forced, as edits for a device: appended to `edits`, each
+  // token once. They do not say which tokens allowed_token_ids and a mask leave.
   void append_edits(std::span<const int32_t> tokens, std::vector<LogitEdit>& edits) const;
   // `tokens`: prompt and output so far. `mask`: a constraint's (engine/token_mask.h), or empty. out
   // may not overlap logits.

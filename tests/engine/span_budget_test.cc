@@ -65,7 +65,7 @@ TEST(SpanBudget, GoesBeforeAllElseThatChangesLogits) {
   ASSERT_TRUE(processor.active());
   const std::vector<float> logits(10, 1.0F);
   std::vector<float> out(10);
-  processor.process(logits, {}, out);
+  processor.process(logits, {}, {}, out);
   for (int32_t token = 0; token < 10; ++token)
     EXPECT_EQ(out[static_cast<size_t>(token)] > kBanned, token == kClose) << token;
 }

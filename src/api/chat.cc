@@ -1,5 +1,6 @@
 // POST /v1/chat/completions
 #include "api/call.h"
+#include "api/call_constraint.h"
 #include "api/chat_format.h"
 #include "api/chat_prompt.h"
 #include "api/field_reader.h"
@@ -114,6 +115,9 @@ ApiResult<Call> prepare_chat(std::string_view body, const ApiModel& model) {
     if (!params.ok()) return params.error();
     g.params.thinking_budget = std::move(*params);
   }
+  auto constraint = call_constraint(request->tools, prompt->opens_reasoning, model);
+  if (!constraint.ok()) return constraint.error();
+
   AnswerOptions options = answer_options(g, model);
   options.continues_prompt = continues;
   options.scores = request->logprobs;
@@ -121,8 +125,11 @@ ApiResult<Call> prepare_chat(std::string_view body, const ApiModel& model) {
   options.text.kept_special_tokens = request->tools.choice == ToolChoice::none
                                          ? model.reasoning_marks
                                          : model.call_and_reasoning_marks;
-  return make_call(g, {std::move(prompt->ids)}, model,
-                   {std::move(options), std::move(echoes), std::move(format)});
+  auto call = make_call(g, {std::move(prompt->ids)}, model,
+                        {std::move(options), std::move(echoes), std::move(format)});
+  if (call.ok())
+    for (Request& r : call->requests) r.constraint = *constraint;
+  return call;
 }
 
 }  // namespace matador

@@ -65,8 +65,7 @@ std::string escape_regex(std::string_view text) {
       escaped += "\\n";
       continue;
     }
-    if (std::string_view("\\/.*+?()[]{}|^$&~").find(c) != std::string_view::npos)
-      escaped += '\\';
+    if (std::string_view("\\/.*+?()[]{}|^$&~").find(c) != std::string_view::npos) escaped += '\\';
     escaped += c;
   }
   return escaped;

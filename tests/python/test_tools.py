@@ -1,5 +1,7 @@
 """Tools and reasoning through the official OpenAI client against a real `matador serve`."""
 
+import json
+
 import httpx
 import openai
 import pytest
@@ -114,3 +116,60 @@ def test_what_cannot_be_done_is_refused_by_name(client, field, more):
     with pytest.raises(openai.BadRequestError) as refused:
         ask(client, **more)
     assert refused.value.param == field
+
+
+def check_calls(calls):
+    """Each call is one of TOOLS' and its arguments match the schema."""
+    assert calls
+    for name, arguments in calls:
+        arguments = json.loads(arguments)
+        if name == "get_weather":
+            assert set(arguments) == {"city"} and arguments["city"] in ("Paris", "Tokyo")
+        else:
+            assert name == "add" and set(arguments) == {"a", "b"}
+            assert all(isinstance(x, int) and 0 <= x <= 9 for x in arguments.values())
+
+
+@pytest.mark.parametrize("more", [
+    {"temperature": 0},
+    {"temperature": 1.2, "seed": 5},
+    {"temperature": 1.2, "seed": 6, "parallel_tool_calls": False},
+])
+def test_required_calls_match_their_schemas_and_stream_as_they_are(client, more):
+    more = {"tool_choice": "required", "max_tokens": 200} | more
+    whole = ask(client, **more)
+    calls = calls_of(whole)
+    if whole.choices[0].finish_reason == "length":  # calls without end, the last one cut
+        calls = calls[:-1]
+    else:
+        assert whole.choices[0].finish_reason == "tool_calls"
+    check_calls(calls)
+    if more.get("parallel_tool_calls") is False:
+        assert len(calls) == 1
+    content, streamed, reason = gather(ask(client, stream=True, **more))
+    assert (streamed, reason) == (calls_of(whole), whole.choices[0].finish_reason)
+    assert not content and whole.choices[0].message.content is None
+
+
+def test_a_named_call_is_one_call_of_that_function(client):
+    choice = {"type": "function", "function": {"name": "add"}}
+    whole = ask(client, tool_choice=choice)
+    check_calls(calls_of(whole))
+    assert [name for name, _ in calls_of(whole)] == ["add"]
+    assert whole.choices[0].finish_reason == "stop"
+    assert gather(ask(client, tool_choice=choice, stream=True))[1:] == (calls_of(whole), "stop")
+
+
+def test_allowed_tools_are_the_only_ones_called(client):
+    allowed = {"mode": "required", "tools": [{"type": "function", "function": {"name": "add"}}]}
+    whole = ask(client, tool_choice={"type": "allowed_tools", "allowed_tools": allowed},
+                parallel_tool_calls=False)
+    assert [name for name, _ in calls_of(whole)] == ["add"]
+
+
+def test_what_a_schema_cannot_be_held_to_is_refused(client):
+    tool = {"type": "function", "function": {"name": "f", "parameters": {
+        "type": "object", "properties": {"a": {"type": "array", "uniqueItems": True}}}}}
+    with pytest.raises(openai.BadRequestError) as refused:
+        ask(client, tools=[tool])
+    assert "uniqueItems" in str(refused.value)

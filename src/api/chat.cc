@@ -53,6 +53,9 @@ ApiResult<ChatRequest> parse(std::string_view body, const ApiModel& model) {
   request.prompt = read_chat_prompt(in, model.control_tokens);
   request.tools = read_tools(in);
   request.reasoning = read_reasoning(in, model, request.prompt);
+  if (const auto& wanted = request.generation.structured;
+      wanted && request.tools.choice != ToolChoice::none)
+    in.fail("tool_choice", "must be \"none\" where '" + wanted->field + "' is given");
   read_max_tokens(in, request.generation);
   read_logprobs(in, request);
   refuse_the_rest(in);
@@ -127,7 +130,7 @@ ApiResult<Call> prepare_chat(std::string_view body, const ApiModel& model) {
                                          : model.call_and_reasoning_marks;
   auto call = make_call(g, {std::move(prompt->ids)}, model,
                         {std::move(options), std::move(echoes), std::move(format)});
-  if (call.ok())
+  if (call.ok() && *constraint)
     for (Request& r : call->requests) r.constraint = *constraint;
   return call;
 }

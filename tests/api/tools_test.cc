@@ -341,6 +341,12 @@ TEST_F(Tools, AThinkingBudgetReachesTheEngine) {
   EXPECT_EQ(budget->end, bytes_of("</think>"));
 }
 
+TEST_F(Tools, AndStructuredOutputExcludeEachOther) {
+  const std::string json = R"(, "response_format": {"type": "json_object"})";
+  EXPECT_EQ(chat(tools_ + json).error().param, "tool_choice");
+  EXPECT_THAT(chat(tools_ + json).error().message, HasSubstr("response_format"));
+}
+
 TEST_F(Tools, UnknownParsersAreRefused) {
   DialectOptions calls, reasoning;
   calls.tool_call_parser = "nothing";

@@ -13,6 +13,7 @@ using Action = std::function<Status()>;
 
 void add_run(CLI::App& app, Action& chosen);
 void add_serve(CLI::App& app, Action& chosen);
+void add_batch(CLI::App& app, Action& chosen);
 void add_bench(CLI::App& app, Action& chosen);
 void add_generate(CLI::App& app, Action& chosen);
 void add_logits(CLI::App& app, Action& chosen);

@@ -30,6 +30,7 @@ void add_commands(CLI::App& app, Action& chosen) {
       "rest.");
   add_run(app, chosen);
   add_serve(app, chosen);
+  add_batch(app, chosen);
   add_bench(app, chosen);
   add_generate(app, chosen);
   add_logits(app, chosen);

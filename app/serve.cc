@@ -3,6 +3,8 @@
 #include <cstdio>
 
 #include "command.h"
+#include "core/file.h"
+#include "data_folder.h"
 #include "options.h"
 #include "server/server.h"
 
@@ -14,7 +16,20 @@ struct ServeCommand {
   ModelOptions model;
   EngineFlags engine;
   ServerOptions server;
+  std::string api_keys_file, data_dir;
 };
+
+constexpr uint64_t kMaxKeysFile = uint64_t{16} << 20;
+
+Status read_tenants(const std::string& path, std::vector<Tenant>& tenants) {
+  if (path.empty()) return {};
+  auto text = read_file(path, kMaxKeysFile);
+  if (!text) return text.error();
+  auto parsed = parse_tenants(*text, path);
+  if (!parsed) return parsed.error();
+  tenants = std::move(*parsed);
+  return {};
+}
 
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
@@ -23,9 +38,13 @@ std::string joined(const std::vector<std::string>& names) {
 }
 
 Status serve(const ServeCommand& command) {
+  ServerOptions options = command.server;
+  if (Status status = read_tenants(command.api_keys_file, options.tenants); !status) return status;
+  auto store = open_data_folder(command.data_dir);
+  if (!store) return store.error();
+  options.store = store->get();
   auto served = load(command.model, command.engine);
   if (!served) return served.error();
-  ServerOptions options = command.server;
   if (options.served_model_names.empty()) options.served_model_names = {command.model.model};
   options.handle_signals = true;
   auto server = Server::start(**served, options);
@@ -48,6 +67,25 @@ void add_dialect_options(CLI::App& command, DialectOptions& dialect) {
                    "Leave the description of tools to the caller's messages");
 }
 
+void add_listening(CLI::App& command, ServerOptions& server) {
+  command.add_option("--host", server.host, "Address to listen on")->capture_default_str();
+  command.add_option("--port", server.port, "Port to listen on; 0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command.add_option("--served-model-name", server.served_model_names,
+                     "What requests may call the model; several are allowed (default: MODEL)");
+  command
+      .add_option("--api-key", server.api_keys,
+                  "Requests must bear it as `Authorization: Bearer KEY`; several are allowed")
+      ->envname("MATADOR_API_KEY");
+  command
+      .add_option("--allowed-origins", server.cors_origins,
+                  "Web origins that browsers may call from")
+      ->capture_default_str();
+  command.add_flag("--parse-special-tokens", server.parse_special_tokens_in_messages,
+                   "Control tokens spelled out in messages count as control tokens");
+}
+
 }  // namespace
 
 void add_serve(CLI::App& app, Action& chosen) {
@@ -59,24 +97,13 @@ void add_serve(CLI::App& app, Action& chosen) {
   command->parse_complete_callback([options = options] {
     if (options->model.model.empty()) throw CLI::RequiredError("MODEL");
   });
-  ServerOptions& server = options->server;
-  command->add_option("--host", server.host, "Address to listen on")->capture_default_str();
-  command->add_option("--port", server.port, "Port to listen on; 0: any free one")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
-  command->add_option("--served-model-name", server.served_model_names,
-                      "What requests may call the model; several are allowed (default: MODEL)");
-  command
-      ->add_option("--api-key", server.api_keys,
-                   "Requests must bear it as `Authorization: Bearer KEY`; several are allowed")
-      ->envname("MATADOR_API_KEY");
-  command
-      ->add_option("--allowed-origins", server.cors_origins,
-                   "Web origins that browsers may call from")
-      ->capture_default_str();
-  command->add_flag("--parse-special-tokens", server.parse_special_tokens_in_messages,
-                    "Control tokens spelled out in messages count as control tokens");
-  add_dialect_options(*command, server.dialect);
+  add_listening(*command, options->server);
+  command->add_option("--api-keys", options->api_keys_file,
+                      "JSON file of keys with names, weights and limits");
+  command->add_option("--data-dir", options->data_dir,
+                      "Folder for files, batches and usage (default: "
+                      "$XDG_DATA_HOME/matador/server)");
+  add_dialect_options(*command, options->server.dialect);
   add_engine_options(*command, options->engine);
 }
 

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 readonly min_rust=85  # 1.85: edition 2024, which some of our crates are written in
 readonly build_packages=(
   ca-certificates ccache cmake curl g++ git libboost1.81-dev libcli11-dev libgmock-dev libgtest-dev
-  make ninja-build nlohmann-json3-dev prometheus-cpp-dev python3 python3-venv
+  libsqlite3-dev make ninja-build nlohmann-json3-dev prometheus-cpp-dev python3 python3-venv
   zlib1g-dev
 )
 readonly tool_packages=(clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev)

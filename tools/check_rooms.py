@@ -9,7 +9,8 @@ import sys
 BELOW = {
     "core": [], "quant": ["core"], "backends": ["quant"], "weights": ["quant"],
     "nn": ["backends"], "models": ["nn", "weights"], "text": ["core"],
-    "dialects": ["core"], "engine": ["models", "text"], "api": ["engine", "dialects"],
+    "dialects": ["core"], "engine": ["models", "text"], "store": ["core"],
+    "api": ["engine", "dialects", "store"],
     "server": ["api"], "app": ["server"],
 }
 # library: the rooms that may know it.

@@ -3,20 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
-#include <random>
+
+#include "core/random_id.h"
 
 namespace matador {
 
 ResponseHead ResponseHead::make(const std::string& id_prefix, std::string model) {
-  constexpr int kDigits = 32;
-  std::random_device random;
-  std::string id = id_prefix;
-  for (int i = 0; i < kDigits; ++i) id += "0123456789abcdef"[random() % 16];
-  return {std::move(id), std::time(nullptr), std::move(model)};
+  return {random_id(id_prefix), std::time(nullptr), std::move(model)};
 }
 
 Json ResponseHead::json(const char* object) const {
   return {{"id", id}, {"object", object}, {"created", created}, {"model", model}};
+}
+
+std::string list_body(Json data, bool has_more) {
+  auto id_of = [](const Json& list, size_t i) { return list.empty() ? Json() : list[i]["id"]; };
+  Json first = id_of(data, 0), last = id_of(data, data.empty() ? 0 : data.size() - 1);
+  return dump_json({{"object", "list"},
+                    {"data", std::move(data)},
+                    {"first_id", std::move(first)},
+                    {"last_id", std::move(last)},
+                    {"has_more", has_more}});
 }
 
 Json usage_json(const Usage& usage) {

@@ -18,6 +18,9 @@ struct ResponseHead {
   Json json(const char* object) const;
 };
 
+// A page of objects that have ids.
+std::string list_body(Json data, bool has_more);
+
 Json usage_json(const Usage& usage);
 // Adds "usage": null, or the usage so far, to a chunk of a stream that was asked for it.
 void add_chunk_usage(Json& chunk, bool include_usage, const Usage* so_far);

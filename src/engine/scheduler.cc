@@ -1,7 +1,7 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
-#include <tuple>
+#include <limits>
 #include <utility>
 
 namespace matador {
@@ -26,13 +26,6 @@ Event finished(FinishReason reason, std::string error = "") {
 }
 
 }  // namespace
-
-bool Scheduler::Order::operator()(const Sequence* a, const Sequence* b) const {
-  auto key = [](const Sequence& s) {
-    return std::tuple(s.group.request.priority, s.group.id, s.choice);
-  };
-  return key(*a) < key(*b);
-}
 
 Scheduler::Scheduler(BlockPool& blocks, SchedulerLimits limits)
     : blocks_(blocks), limits_(std::move(limits)) {
@@ -96,8 +89,9 @@ void Scheduler::fail(const Plan& plan, const std::string& error) {
 const Plan& Scheduler::plan() {
   plan_ = plan_ == &plans_[0] ? &plans_[1] : &plans_[0];
   plan_->clear();
+  int64_t admissible = make_way();
   plan_running();
-  if (!plan_->preempted) plan_waiting();
+  if (!plan_->preempted) plan_waiting(admissible);
   for (const Plan::Item& item : plan_->items) ++item.sequence->group.num_open_plans;
   if (!plan_->empty()) {
     ++stats_.steps;
@@ -109,6 +103,29 @@ const Plan& Scheduler::plan() {
 // Of a plan that is done with: finished requests may go.
 void Scheduler::close(const Plan& plan) {
   for (const Plan::Item& item : plan.items) --item.sequence->group.num_open_plans;
+}
+
+// For one that is more urgent than some that run. Returns the highest priority value that may be
+// admitted in this step: what was preempted may have results under way, and waits for the next.
+int64_t Scheduler::make_way() {
+  constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+  if (waiting_.empty()) return kAll;
+  const Sequence& urgent = waiting_.front();
+  int64_t priority = urgent.group.request.priority;
+  auto less_urgent = [&] {
+    return !running_.empty() && running_.back()->group.request.priority > priority;
+  };
+  while (less_urgent() && !has_room_for(urgent)) preempt(*running_.back());
+  return std::exchange(plan_->preempted, false) ? priority : kAll;
+}
+
+// Whether it would be admitted beside those that run; what the prefix cache has of it is left out.
+bool Scheduler::has_room_for(const Sequence& sequence) const {
+  int64_t tokens = 0;
+  for (const Sequence* running : running_) tokens += running->uncomputed();
+  return static_cast<int32_t>(running_.size()) < limits_.max_num_seqs &&
+         tokens < limits_.max_num_batched_tokens &&
+         blocks_.blocks_for(sequence.size()) <= blocks_.num_free();
 }
 
 void Scheduler::plan_running() {
@@ -128,14 +145,15 @@ void Scheduler::plan_running() {
   }
 }
 
-void Scheduler::plan_waiting() {
+void Scheduler::plan_waiting(int64_t max_priority) {
   auto room = [&] {
     return static_cast<int32_t>(running_.size()) < limits_.max_num_seqs &&
            plan_->num_tokens < limits_.max_num_batched_tokens;
   };
-  while (!waiting_.empty() && room()) {
+  auto admissible = [&] { return waiting_.front().group.request.priority <= max_priority; };
+  while (!waiting_.empty() && room() && admissible()) {
     // Prompts kept for later choices give way to those that come before them.
-    if (!admit(**waiting_.begin()) && !release_prompts()) return;
+    if (!admit(waiting_.front()) && !release_prompts()) return;
   }
 }
 
@@ -184,6 +202,7 @@ void Scheduler::plan_item(Sequence& sequence, int32_t count) {
   plan_->num_rows += item.num_rows;
   plan_->num_tokens += count;
   plan_->items.push_back(item);
+  waiting_.charge(group.request, count);
   sequence.computed = end;
 }
 
@@ -249,13 +268,13 @@ void Scheduler::wait(Sequence& sequence) {
     sequence.base_length = group.prompt_size();
   }
   sequence.status = State::waiting;
-  waiting_.insert(&sequence);
+  waiting_.insert(sequence);
 }
 
 void Scheduler::run(Sequence& sequence) {
-  waiting_.erase(&sequence);
+  waiting_.erase(sequence);
   sequence.status = State::running;
-  running_.insert(std::ranges::upper_bound(running_, &sequence, Order()), &sequence);
+  running_.insert(std::ranges::upper_bound(running_, &sequence, SequenceOrder()), &sequence);
   release_prompt_if_unneeded(sequence.group);
 }
 
@@ -418,12 +437,12 @@ void Scheduler::withdraw(Sequence& sequence) {
       }
     }
     if (place != running_.end()) *place = &next;
-    if (waiting_.erase(&sequence) > 0) waiting_.insert(&next);
+    if (waiting_.erase(sequence)) waiting_.insert(next);
     return;
   }
   blocks_.release(sequence.table);
   if (place != running_.end()) running_.erase(place);
-  waiting_.erase(&sequence);
+  waiting_.erase(sequence);
 }
 
 void Scheduler::forget_finished() {
@@ -480,7 +499,8 @@ Status Scheduler::check_integrity() const {
     }
   }
   if (running != running_.size() || waiting != waiting_.size()) return wrong("a queue is wrong");
-  if (!std::ranges::is_sorted(running_, Order())) return wrong("the running are out of order");
+  if (!std::ranges::is_sorted(running_, SequenceOrder()))
+    return wrong("the running are out of order");
   return blocks_.check_integrity(tables);
 }
 

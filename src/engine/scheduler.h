@@ -6,8 +6,10 @@
 //    and the earlier take what is left of the budget for their prompts.
 //  - When blocks run out, the last one in that order is preempted: it gives back its blocks and
 //    waits, with its tokens, to be computed again. So the first always progresses.
-//  - Waiting sequences are admitted in the same order, while the budget, the number of running
-//    sequences and the free blocks allow. Nobody overtakes the first that does not fit.
+//  - Waiting sequences are admitted in order of priority, then as FairQueue says, while the budget,
+//    the number of running sequences and the free blocks allow. Nobody overtakes the first that
+//    does not fit; but where it has a lower priority value than some that run, they are preempted
+//    for it, the last first.
 #pragma once
 
 #include <array>
@@ -16,13 +18,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "engine/block_pool.h"
 #include "engine/engine.h"
+#include "engine/fair_queue.h"
 #include "engine/plan.h"
 #include "engine/request.h"
 #include "engine/sequence.h"
@@ -75,13 +77,11 @@ class Scheduler {
   Status check_integrity() const;
 
  private:
-  struct Order {
-    bool operator()(const Sequence* a, const Sequence* b) const;
-  };
-
   void close(const Plan& plan);
+  int64_t make_way();
+  bool has_room_for(const Sequence& sequence) const;
   void plan_running();
-  void plan_waiting();
+  void plan_waiting(int64_t max_priority);
   bool can_go_on(const Sequence& sequence) const;
   bool is_full(const Sequence& sequence, int32_t size) const;
   int32_t affordable(const Sequence& sequence, int32_t limit) const;
@@ -113,8 +113,8 @@ class Scheduler {
   BlockPool& blocks_;
   SchedulerLimits limits_;
   std::map<RequestId, std::unique_ptr<SequenceGroup>> groups_;
-  std::vector<Sequence*> running_;              // in order
-  std::set<Sequence*, Order> waiting_;          // in order
+  std::vector<Sequence*> running_;  // in order
+  FairQueue waiting_;
   std::unordered_set<SequenceGroup*> holding_;  // those with a prompt_table
   std::vector<RequestId> finished_;             // to be forgotten once no open plan has them
   std::array<Plan, 2> plans_;                   // the last and the one before it

@@ -12,23 +12,16 @@
 #include <vector>
 
 #include "api/call.h"
-#include "server/http.h"
-#include "server/metrics.h"
+#include "server/route.h"
 
 namespace matador {
 
 class GenerationJob : public std::enable_shared_from_this<GenerationJob> {
  public:
-  struct Context {
-    Engine& engine;
-    Metrics& metrics;
-    size_t max_queued_events;
-    HttpHeaders headers;  // of every response
-  };
+  // `context` outlives it. `visit`: all but the body, which the call was made of.
+  GenerationJob(const RouteContext& context, Visit visit, std::unique_ptr<Account::Ticket> ticket);
 
-  GenerationJob(std::shared_ptr<Exchange> exchange, Context context);
-
-  // Watches for the client's leaving. Before start().
+  // Watches for the client's leaving, and for an abort. Before start().
   void attach();
   // Gives the call to the engine, or answers that it will not have it. On a worker's thread.
   void start(Call call);
@@ -36,6 +29,8 @@ class GenerationJob : public std::enable_shared_from_this<GenerationJob> {
   void refuse(const ApiError& error);
   // False once the client has gone.
   bool wanted();
+  // Ends it as the engine ends what is aborted: the client is told. Any thread.
+  void abort();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -58,15 +53,26 @@ class GenerationJob : public std::enable_shared_from_this<GenerationJob> {
   void on_gone();
   std::shared_ptr<Exchange> detach();
 
-  const Context context_;
+  void set_caller(Request& request) const;
+  void charge(int64_t tokens);
+  void settle();
+  void leave();
+
+  const RouteContext& context_;
+  const HttpHeaders headers_;  // of every response
+  Account& account_;
+  const bool in_batch_;
+  const std::string request_id_;
   const Clock::time_point arrival_time_ = Clock::now();
 
-  std::mutex mutex_;                    // guards the next five
-  std::shared_ptr<Exchange> exchange_;  // null: nobody listens
-  std::vector<RequestId> ids_;          // of the engine
+  std::mutex mutex_;                         // guards the next seven
+  std::unique_ptr<Account::Ticket> ticket_;  // while it counts as running
+  std::shared_ptr<Exchange> exchange_;       // null: nobody listens
+  std::vector<RequestId> ids_;               // of the engine
   std::vector<Arrival> queue_;
   bool started_ = false;    // all requests are submitted, events may be read
   bool scheduled_ = false;  // a pump is on its way
+  bool aborted_ = false;    // before it started
 
   // The connection's thread only, once started.
   std::unique_ptr<Answer> answer_;

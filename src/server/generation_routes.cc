@@ -12,12 +12,13 @@ template <ApiResult<Call> (*prepare)(std::string_view, const ApiModel&)>
 void generate(const RouteContext& context, Visit visit) {
   if (context.draining)
     return visit.answer(unavailable("The server is shutting down", "shutting_down"));
-  auto job = std::make_shared<GenerationJob>(
-      visit.exchange,
-      GenerationJob::Context{context.engine, context.metrics,
-                             context.options.limits.max_queued_events, visit.headers});
+  Account::Entry entry = visit.account->enter(!visit.in_batch);
+  visit.headers.insert(visit.headers.end(), entry.headers.begin(), entry.headers.end());
+  if (!entry.ticket) return visit.answer(entry.error);
+  std::string body = std::move(visit.request.body);
+  auto job = std::make_shared<GenerationJob>(context, std::move(visit), std::move(entry.ticket));
   job->attach();
-  context.workers.post([&context, job, body = std::move(visit.request.body)] {
+  context.workers.post([&context, job, body = std::move(body)] {
     if (!job->wanted()) return;
     try {
       ApiResult<Call> call = prepare(body, context.model);
@@ -32,8 +33,10 @@ void generate(const RouteContext& context, Visit visit) {
 }
 
 constexpr std::array kRoutes = {
-    Route{"POST", "/v1/chat/completions", Access::key, generate<prepare_chat>},
-    Route{"POST", "/v1/completions", Access::key, generate<prepare_completion>},
+    Route{
+        "POST", "/v1/chat/completions", Access::key, generate<prepare_chat>, {.in_batches = true}},
+    Route{
+        "POST", "/v1/completions", Access::key, generate<prepare_completion>, {.in_batches = true}},
 };
 
 }  // namespace

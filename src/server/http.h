@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,12 +12,23 @@ namespace matador {
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
+// Takes a request's body as it comes, instead of HttpRequest::body. Called on the connection's
+// thread, so it must not take long.
+class BodySink {
+ public:
+  virtual ~BodySink() = default;
+  virtual size_t max_bytes() const = 0;  // more: 413
+  // Never throws: what goes wrong is told by the answer, once all has come.
+  virtual void write(std::string_view piece) noexcept = 0;
+};
+
 struct HttpRequest {
   std::string method;  // "GET"
   std::string path;    // without the query
   std::string query;   // what follows the '?', as it came
   std::string body;
-  HttpHeaders headers;  // names in lower case
+  HttpHeaders headers;                       // names in lower case
+  std::shared_ptr<BodySink> body_sink = {};  // that took the body; null: it is in `body`
 
   std::string_view header(std::string_view lower_case_name) const;  // "" where absent
 };

@@ -7,9 +7,10 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <ctime>
 
 #include "server/connection_exchange.h"
@@ -20,9 +21,10 @@ namespace {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using boost::system::error_code;
-using Parser = http::request_parser<http::string_body>;
+using HeadParser = http::request_parser<http::empty_body>;
 
 constexpr size_t kReadSize = 4096;
+constexpr size_t kPieceSize = size_t{64} << 10;     // of a body
 constexpr size_t kMaxPipelined = size_t{64} << 10;  // bytes read ahead of the current answer
 constexpr auto kLinger = std::chrono::seconds(2);
 constexpr size_t kMaxLingerBytes = size_t{64} << 20;
@@ -45,7 +47,7 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
-HttpRequest to_request(Parser::value_type message) {
+HttpRequest to_request(const HeadParser::value_type& message) {
   HttpRequest request;
   request.method = std::string(message.method_string());
   std::string_view target = message.target();
@@ -55,7 +57,6 @@ HttpRequest to_request(Parser::value_type message) {
   if (question != target.npos) request.query = std::string(target.substr(question + 1));
   for (const auto& field : message)
     request.headers.emplace_back(lower_case(field.name_string()), std::string(field.value()));
-  request.body = std::move(message.body());
   return request;
 }
 
@@ -67,14 +68,13 @@ int status_of(error_code error) {
   return error.category() == make_error_code(http::error::bad_method).category() ? 400 : 0;
 }
 
-std::string explain(int status, const ServerLimits& limits, error_code error) {
+std::string explain(int status, size_t body_limit, const HttpServerOptions& options,
+                    error_code error) {
   switch (status) {
     case 431:
-      return "The request's headers are larger than " + std::to_string(limits.max_header_bytes) +
-             " bytes";
-    case 413:
-      return "The request's body is larger than " + std::to_string(limits.max_body_bytes) +
-             " bytes";
+      return "The request's headers are larger than " +
+             std::to_string(options.limits.max_header_bytes) + " bytes";
+    case 413: return "The request's body is larger than " + std::to_string(body_limit) + " bytes";
     default: return "The request is not HTTP that can be read: " + error.message();
   }
 }
@@ -141,34 +141,70 @@ Connection::Awaitable<bool> Connection::wait_for_first_byte() {
   co_return !error;
 }
 
+// A request whose headers have been read.
+struct Connection::Head {
+  HeadParser parser;
+  HttpRequest request;
+  size_t body_limit = 0;
+};
+
 Connection::Awaitable<std::optional<HttpRequest>> Connection::read_request() {
   if (buffer_.size() == 0) {
     bool came = co_await wait_for_first_byte();
     if (!came) co_return std::nullopt;
   }
-  Parser parser;
-  parser.header_limit(static_cast<uint32_t>(options_.limits.max_header_bytes));
-  parser.body_limit(options_.limits.max_body_bytes);
+  Head head;
+  head.body_limit = options_.limits.max_body_bytes;
+  head.parser.header_limit(static_cast<uint32_t>(options_.limits.max_header_bytes));
+  head.parser.body_limit(boost::none);  // known once it is known who takes the body
   set_deadline(options_.limits.header_timeout);
-  auto [error, n] = co_await http::async_read_header(socket_, buffer_, parser, kAwait);
-  if (!error && parser.get()[http::field::expect] == "100-continue" && !parser.is_done()) {
-    bool ok = co_await write("HTTP/1.1 100 Continue\r\n\r\n");
-    if (!ok) co_return std::nullopt;
-  }
+  auto [error, n] = co_await http::async_read_header(socket_, buffer_, head.parser, kAwait);
   if (!error) {
+    keep_alive_ = head.parser.keep_alive() && !draining_;
+    http_1_0_ = head.parser.get().version() == 10;
+    head_request_ = head.parser.get().method() == http::verb::head;
+    head.request = to_request(head.parser.get());
     set_deadline(options_.limits.body_timeout);
-    std::tie(error, n) = co_await http::async_read(socket_, buffer_, parser, kAwait);
+    error = co_await read_body(head);
   }
   clear_deadline();
   if (error) {
     int status = timed_out_ ? 408 : status_of(error);
-    if (status != 0) co_await refuse(status, explain(status, options_.limits, error));
+    if (status != 0) co_await refuse(status, explain(status, head.body_limit, options_, error));
     co_return std::nullopt;
   }
-  keep_alive_ = parser.keep_alive() && !draining_;
-  http_1_0_ = parser.get().version() == 10;
-  head_request_ = parser.get().method() == http::verb::head;
-  co_return to_request(parser.release());
+  co_return std::move(head.request);
+}
+
+Connection::Awaitable<error_code> Connection::read_body(Head& head) {
+  HttpRequest& request = head.request;
+  if (options_.body_sink) request.body_sink = options_.body_sink(request);
+  if (request.body_sink) head.body_limit = request.body_sink->max_bytes();
+  bool expects = head.parser.get()[http::field::expect] == "100-continue";
+  http::request_parser<http::buffer_body> parser(std::move(head.parser));
+  parser.body_limit(head.body_limit);
+  if (auto length = parser.content_length(); length && *length > head.body_limit)
+    co_return error_code(http::error::body_limit);
+  if (expects && !parser.is_done()) {
+    bool ok = co_await write("HTTP/1.1 100 Continue\r\n\r\n");
+    if (!ok) co_return error_code(http::error::end_of_stream);
+    set_deadline(options_.limits.body_timeout);
+  }
+  std::vector<char> piece(parser.is_done() ? 0 : kPieceSize);
+  while (!parser.is_done()) {
+    auto& body = parser.get().body();
+    body.data = piece.data();
+    body.size = piece.size();
+    auto [error, n] = co_await http::async_read(socket_, buffer_, parser, kAwait);
+    std::string_view came(piece.data(), piece.size() - body.size);
+    if (request.body_sink)
+      request.body_sink->write(came);
+    else
+      request.body += came;
+    if (error && error != http::error::need_buffer) co_return error;
+    if (request.body_sink) set_deadline(options_.limits.body_timeout);  // it goes on, if slowly
+  }
+  co_return error_code();
 }
 
 Connection::Awaitable<void> Connection::refuse(int status, std::string message) {

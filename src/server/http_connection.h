@@ -41,6 +41,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Awaitable<void> run();
   Awaitable<std::optional<HttpRequest>> read_request();
+  struct Head;
+  Awaitable<boost::system::error_code> read_body(Head& head);
   Awaitable<bool> wait_for_first_byte();
   Awaitable<void> refuse(int status, std::string message);
   Awaitable<void> answer(HttpRequest request);

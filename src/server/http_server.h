@@ -18,6 +18,9 @@ struct HttpServerOptions {
   int io_threads = 1;
   ServerLimits limits;
   std::function<void(HttpRequest, std::shared_ptr<Exchange>)> handler;
+  // For a request whose headers have come: who takes its body. Null: it is kept in memory, within
+  // limits.max_body_bytes.
+  std::function<std::shared_ptr<BodySink>(const HttpRequest&)> body_sink = {};
   // The answer to what is not a request: bad syntax, limits, timeouts.
   std::function<HttpResponse(int status, const std::string& message)> error_response;
   // SIGINT or SIGTERM came, which calls drain(); a second ends the process at once. Null: signals

@@ -14,16 +14,15 @@ void model(const RouteContext& context, Visit visit) {
 }
 
 template <ApiResult<std::string> (*make)(std::string_view, const ApiModel&)>
-void compute(const RouteContext& context, Visit visit) {
-  answer_later(context, std::move(visit),
-               [](const RouteContext& c, const Visit& v) { return make(v.request.body, c.model); });
+ApiResult<std::string> compute(const RouteContext& context, const Visit& visit) {
+  return make(visit.request.body, context.model);
 }
 
 constexpr std::array kRoutes = {
     Route{"GET", "/v1/models", Access::key, models},
     Route{"GET", "/v1/models/{path}", Access::key, model},
-    Route{"POST", "/tokenize", Access::key, compute<tokenize_body>},
-    Route{"POST", "/detokenize", Access::key, compute<detokenize_body>},
+    Route{"POST", "/tokenize", Access::key, later<compute<tokenize_body>>},
+    Route{"POST", "/detokenize", Access::key, later<compute<detokenize_body>>},
 };
 
 }  // namespace

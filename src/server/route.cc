@@ -1,31 +1,11 @@
 #include "server/route.h"
 
-#include <charconv>
 #include <exception>
 #include <utility>
 
+#include "api/query.h"
+
 namespace matador {
-namespace {
-
-// "%2F" and the like; what is not an escape stays.
-std::string percent_decode(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    unsigned byte = 0;
-    const char* digits = text.data() + i + 1;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
-      out += static_cast<char>(byte);
-      i += 2;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
 std::optional<std::string> Route::match(std::string_view path) const {
   size_t open = pattern.find('{');
   if (open == pattern.npos) return path == pattern ? std::optional<std::string>("") : std::nullopt;
@@ -49,8 +29,7 @@ void Visit::answer(ApiResult<std::string> body) const {
   answer(body.ok() ? HttpResponse{.body = std::move(*body)} : error_response(body.error()));
 }
 
-void answer_later(const RouteContext& context, Visit visit,
-                  ApiResult<std::string> (*work)(const RouteContext&, const Visit&)) {
+void answer_later(const RouteContext& context, Visit visit, RouteWork work) {
   context.workers.post([&context, work, visit = std::move(visit)] {
     try {
       visit.answer(work(context, visit));

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/access.h"
+#include "server/cors.h"
 #include "server/routes.h"
 
 namespace matador {
@@ -13,7 +13,8 @@ namespace {
 const std::vector<Route>& all_routes() {
   static const std::vector<Route> kAll = [] {
     std::vector<Route> all;
-    for (auto group : {control_routes(), model_routes(), generation_routes()})
+    for (auto group :
+         {control_routes(), model_routes(), generation_routes(), file_routes(), batch_routes()})
       all.insert(all.end(), group.begin(), group.end());
     return all;
   }();
@@ -46,10 +47,16 @@ std::string allowed_methods(std::string_view path) {
 
 }  // namespace
 
-bool Router::may_call(const Visit& visit, const Route* route) const {
-  const auto& keys = context_.options.api_keys;
-  if (keys.empty() || (route && route->access == Access::open)) return true;
-  return has_api_key(visit.request.header("authorization"), keys);
+bool is_batch_endpoint(std::string_view path) {
+  const Route* route = find_route("POST", path).route;
+  return route && route->more.in_batches;
+}
+
+// Null: nobody who may call it.
+Account* Router::account_of(const HttpRequest& request, const Route* route) const {
+  bool open = !accounts_.needs_key() || (route && route->access == Access::open);
+  Account* found = accounts_.find(request.header("authorization"));
+  return found || !open ? found : &accounts_.of("");
 }
 
 void Router::handle(HttpRequest request, std::shared_ptr<Exchange> exchange) const {
@@ -58,7 +65,8 @@ void Router::handle(HttpRequest request, std::shared_ptr<Exchange> exchange) con
   if (visit.request.method == "OPTIONS") return options(std::move(visit));
 
   Match match = find_route(visit.request.method, visit.request.path);
-  if (!may_call(visit, match.route)) {
+  visit.account = account_of(visit.request, match.route);
+  if (!visit.account) {
     visit.headers.emplace_back("WWW-Authenticate", "Bearer");
     return visit.answer(ApiError{
         .status = 401,
@@ -68,6 +76,22 @@ void Router::handle(HttpRequest request, std::shared_ptr<Exchange> exchange) con
   if (!match.route) return refuse(std::move(visit));
   visit.argument = std::move(match.argument);
   match.route->action(context_, std::move(visit));
+}
+
+void Router::handle_line(HttpRequest request, std::shared_ptr<Exchange> exchange,
+                         const std::string& owner) const {
+  Match match = find_route(request.method, request.path);
+  Visit visit{std::move(request), std::move(exchange)};
+  visit.account = &accounts_.of(owner);
+  visit.in_batch = true;
+  if (!match.route || !match.route->more.in_batches) return refuse(std::move(visit));
+  match.route->action(context_, std::move(visit));
+}
+
+std::shared_ptr<BodySink> Router::body_sink(const HttpRequest& request) const {
+  const Route* route = find_route(request.method, request.path).route;
+  if (!route || !route->more.body_sink || !account_of(request, route)) return nullptr;
+  return route->more.body_sink(context_, request);
 }
 
 void Router::refuse(Visit visit) const {

@@ -13,13 +13,17 @@
 #include <vector>
 
 #include "api/api_model.h"
+#include "api/tenants.h"
 #include "core/result.h"
 #include "engine/served_model.h"
 
 namespace matador {
 
+class Store;
+
 struct ServerLimits {
   size_t max_body_bytes = size_t{32} << 20;          // more: 413
+  size_t max_upload_bytes = size_t{512} << 20;       // of a file; more: 413
   size_t max_header_bytes = size_t{16} << 10;        // more: 431
   size_t max_connections = 4096;                     // more: 503
   std::chrono::milliseconds header_timeout{30'000};  // first byte to the end of the headers: 408
@@ -32,9 +36,12 @@ struct ServerLimits {
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  int port = 8000;                                // 0: any free one
-  std::vector<std::string> served_model_names;    // empty: ServedModel::path; the first is shown
-  std::vector<std::string> api_keys;              // empty: no key is asked for
+  int port = 8000;                              // 0: any free one
+  std::vector<std::string> served_model_names;  // empty: ServedModel::path; the first is shown
+  std::vector<std::string> api_keys;            // of the operator, without limits
+  std::vector<Tenant> tenants;                  // with neither of both, no key is asked for
+  Store* store = nullptr;   // for files, batches and usage; outlives the server; null: none
+  size_t batch_width = 64;  // lines of a batch answered at a time
   std::vector<std::string> cors_origins = {"*"};  // empty: no CORS headers
   // Control-token spellings in messages become control tokens, as in transformers. Off: plain
   // text, so that no message can forge a turn.

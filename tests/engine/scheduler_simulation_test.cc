@@ -65,6 +65,8 @@ struct Trace {
     request.prompt = prompt();
     request.n = pick(0, 2) == 0 ? pick(1, 10) : 1;
     request.priority = pick(0, 3) == 0 ? pick(-1, 1) : 0;
+    request.tenant = std::string(1, pick(0, 1) == 0 ? 'a' : 'b');
+    request.weight = pick(1, 3);
     request.cache_salt = pick(0, 4) == 0 ? "salt" : "";
     request.params.max_tokens = pick(0, 30);
     request.params.ignore_eos = pick(0, 1) == 0;

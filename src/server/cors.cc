@@ -1,31 +1,9 @@
-#include "server/access.h"
+#include "server/cors.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace matador {
-namespace {
-
-bool equal_in_constant_time(std::string_view given, std::string_view key) {
-  size_t different = given.size() ^ key.size();
-  for (size_t i = 0; i < given.size(); ++i)
-    different |= static_cast<size_t>(static_cast<unsigned char>(given[i]) ^
-                                     static_cast<unsigned char>(key[i % key.size()]));
-  return different == 0;
-}
-
-}  // namespace
-
-bool has_api_key(std::string_view authorization, const std::vector<std::string>& keys) {
-  constexpr std::string_view kScheme = "bearer ";
-  if (authorization.size() < kScheme.size()) return false;
-  bool is_bearer = std::equal(kScheme.begin(), kScheme.end(), authorization.begin(),
-                              [](char a, char b) { return a == (b | 0x20); });
-  std::string_view given = authorization.substr(kScheme.size());
-  bool found = false;
-  for (const std::string& key : keys) found |= equal_in_constant_time(given, key);
-  return found && is_bearer;
-}
-
 HttpHeaders cors_headers(const HttpRequest& request, const std::vector<std::string>& origins) {
   std::string_view origin = request.header("origin");
   if (origin.empty() || origins.empty()) return {};

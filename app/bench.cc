@@ -10,6 +10,7 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <thread>
 
 #include "bench_suite.h"
 #include "command.h"
@@ -34,6 +35,7 @@ struct BenchOptions {
   int32_t concurrency = 1;
   std::optional<std::string> json;  // a file; empty: stdout
   bool random_weights = false;
+  bool profile = false;
   std::string suite;
 };
 
@@ -63,6 +65,7 @@ class Timeline : public EventSink {
 struct Measured {
   double load_seconds = 0;
   double wall_seconds = 0;
+  EngineStats before, after;
   std::vector<std::shared_ptr<Timeline>> requests;
 };
 
@@ -103,6 +106,15 @@ Result<std::unique_ptr<ServedModel>> load(const BenchOptions& options) {
   return load_random_model(options.model.model, serve_options(options.model, options.engine));
 }
 
+// What the engine tells once it has told of this many tokens; that may be after their clients know.
+EngineStats stats_after(const Engine& engine, int64_t tokens) {
+  EngineStats stats = engine.stats();
+  for (; static_cast<int64_t>(stats.generation_tokens) < tokens; stats = engine.stats()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return stats;
+}
+
 Result<Measured> measure(const BenchOptions& options) {
   Measured measured;
   const Clock::time_point loading = Clock::now();
@@ -115,11 +127,14 @@ Result<Measured> measure(const BenchOptions& options) {
   if (Status status = run_requests(*(*served)->engine, options, 1, random, warm_up); !status) {
     return status.error();
   }
+  measured.before = stats_after(*(*served)->engine, options.output_len);
   const Clock::time_point start = Clock::now();
   Status status =
       run_requests(*(*served)->engine, options, options.num_prompts, random, measured.requests);
   if (!status) return status.error();
   measured.wall_seconds = Seconds(Clock::now() - start).count();
+  measured.after =
+      stats_after(*(*served)->engine, int64_t{options.num_prompts + 1} * options.output_len);
   return measured;
 }
 
@@ -161,6 +176,19 @@ nlohmann::ordered_json summarise(const BenchOptions& options, const Measured& me
           {"itl_p99_ms", 1e3 * percentile(gaps, 99)},
           {"load_seconds", measured.load_seconds},
           {"peak_memory_mib", peak_memory_mib()}};
+}
+
+// Milliseconds a step: what the device and the host spent on it, and how long the device stood
+// still between steps.
+void add_profile(nlohmann::ordered_json& summary, const Measured& measured) {
+  const double steps = static_cast<double>(measured.after.steps - measured.before.steps);
+  const double device = measured.after.device_seconds - measured.before.device_seconds;
+  const double host = measured.after.host_seconds - measured.before.host_seconds;
+  summary["steps"] = steps;
+  summary["step_ms"] = 1e3 * measured.wall_seconds / steps;
+  summary["step_device_ms"] = 1e3 * device / steps;
+  summary["step_host_ms"] = 1e3 * host / steps;
+  summary["step_gap_ms"] = 1e3 * std::max(0.0, measured.wall_seconds - device) / steps;
 }
 
 void print_table(const nlohmann::ordered_json& summary) {
@@ -211,7 +239,8 @@ Status bench(const BenchOptions& options) {
   if (!options.suite.empty()) return bench_suite(options);
   auto measured = measure(options);
   if (!measured) return measured.error();
-  const nlohmann::ordered_json summary = summarise(options, *measured);
+  nlohmann::ordered_json summary = summarise(options, *measured);
+  if (options.profile) add_profile(summary, *measured);
   if (options.json) return write_json(summary, *options.json);
   print_table(summary);
   return {};
@@ -249,13 +278,16 @@ void add_bench(CLI::App& app, Action& chosen) {
       ->expected(0, 1);
   command->add_flag("--random-weights", options->random_weights,
                     "MODEL is a folder with a config.json alone: random weights of its shape");
+  command->add_flag("--profile", options->profile,
+                    "Also where a step's time goes: device, host, and the device's gaps");
   CLI::Option* suite =
       command
           ->add_option("--suite", options->suite,
                        "A fixed list of measurements instead; peers: those that vLLM was measured "
                        "with (8192 tokens a step, 16384 a sequence, no prefix cache unless given)")
           ->check(CLI::IsMember({"peers"}));
-  for (const char* fixed : {"--num-prompts", "--input-len", "--output-len", "--concurrency"}) {
+  for (const char* fixed :
+       {"--num-prompts", "--input-len", "--output-len", "--concurrency", "--profile"}) {
     suite->excludes(command->get_option(fixed));
   }
   command->parse_complete_callback([command = command, options = options] {

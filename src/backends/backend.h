@@ -166,6 +166,8 @@ class Backend {
   // The results of the oldest run that drew and whose results were not taken; waits for them.
   // Valid until the next but one run.
   virtual DrawResults take_draws();
+  // How long an asynchronous device has worked on runs that have ended, in all.
+  virtual double busy_seconds() { return 0; }
   // An f32 tensor of the last run, row after row, on the host; valid until the next run.
   virtual std::span<const float> to_host(const Tensor& tensor) = 0;
 };

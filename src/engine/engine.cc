@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -104,8 +105,8 @@ class LocalEngine final : public Engine {
 
  private:
   void run();
-  void step();
-  void step_ahead();
+  bool step();
+  bool step_ahead();
   void apply(Command command);
   bool launch(const Plan& plan);
   void commit(const Plan& plan);
@@ -126,7 +127,8 @@ class LocalEngine final : public Engine {
   Scheduler scheduler_;
   Runner runner_;
   const Plan* launched_ = nullptr;  // by step_ahead; its results are not taken yet
-  int faults_ = 0;                  // in a row
+  double worked_seconds_ = 0;
+  int faults_ = 0;  // in a row
 
   // Shared.
   Inbox inbox_;
@@ -172,7 +174,13 @@ EngineStats LocalEngine::stats() const {
 void LocalEngine::run() {
   while (!inbox_.closed()) {
     try {
-      plan_ahead_ ? step_ahead() : step();
+      const auto begin = std::chrono::steady_clock::now();
+      const bool idle = plan_ahead_ ? step_ahead() : step();
+      const std::chrono::duration<double> worked = std::chrono::steady_clock::now() - begin;
+      worked_seconds_ += worked.count();
+      deliver();
+      publish();
+      if (idle) inbox_.wait();
     } catch (const std::exception& fault) {
       break_down(fault.what());
     } catch (...) {
@@ -184,28 +192,23 @@ void LocalEngine::run() {
   deliver();
 }
 
-void LocalEngine::step() {
+// True where there was nothing to do.
+bool LocalEngine::step() {
   for (Command& command : inbox_.drain()) apply(std::move(command));
   const Plan& plan = scheduler_.plan();
   if (!plan.empty() && launch(plan)) commit(plan);
-  const bool idle = plan.empty();
-  deliver();
-  publish();
-  if (idle) inbox_.wait();
+  return plan.empty();
 }
 
 // While the device runs a step, the host plans and launches the next, then takes in the first's
 // results. A sequence that turns out to have ended was computed once too often.
-void LocalEngine::step_ahead() {
+bool LocalEngine::step_ahead() {
   for (Command& command : inbox_.drain()) apply(std::move(command));
   const Plan& plan = scheduler_.plan();
   const bool running = !plan.empty() && launch(plan);
   const Plan* previous = std::exchange(launched_, running ? &plan : nullptr);
   if (previous != nullptr) commit(*previous);
-  const bool idle = plan.empty() && previous == nullptr;
-  deliver();
-  publish();
-  if (idle) inbox_.wait();
+  return plan.empty() && previous == nullptr;
 }
 
 void LocalEngine::apply(Command command) {
@@ -253,6 +256,8 @@ void LocalEngine::publish() {
   {
     std::lock_guard lock(mutex_);
     stats_ = scheduler_.stats();
+    stats_.host_seconds = worked_seconds_ - runner_.blocked_seconds();
+    stats_.device_seconds = runner_.device_seconds();
     num_started_ = scheduler_.num_started();
     num_finished_ = scheduler_.num_finished();
   }

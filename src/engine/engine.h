@@ -56,6 +56,8 @@ struct EngineStats {
   uint64_t preemptions = 0;
   uint64_t steps = 0;
   StepTokens step_tokens;
+  // Where the steps' time went: of the engine's thread, without what it waited, and of the device.
+  double host_seconds = 0, device_seconds = 0;
 };
 
 class Engine {

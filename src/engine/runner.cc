@@ -1,6 +1,7 @@
 #include "engine/runner.h"
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -22,6 +23,28 @@ std::vector<TokenMask*> masks_of(const Plan& plan) {
   return masks;
 }
 
+StepKey key_of(const Batch& batch) {
+  return {static_cast<uint32_t>(batch.num_tokens()), static_cast<uint32_t>(batch.num_sequences())};
+}
+
+// Adds the time until stop, or its own end, to a sum.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& sum) : sum_(&sum) {}
+  ~Stopwatch() { stop(); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  void stop() {
+    if (sum_ == nullptr) return;
+    *sum_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    sum_ = nullptr;
+  }
+
+ private:
+  double* sum_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace
 
 Runner::Runner(const Model& model, Backend& backend, const KvCache& cache)
@@ -30,7 +53,8 @@ Runner::Runner(const Model& model, Backend& backend, const KvCache& cache)
       cache_(cache),
       sampler_(model.info().vocab_size),
       mask_workers_(num_mask_threads()),
-      device_draws_(model.info().vocab_size) {}
+      device_draws_(model.info().vocab_size),
+      asynchronous_(backend.info().asynchronous) {}
 
 void Runner::launch(const Plan& plan) {
   MaskWorkers::Pending masks = mask_workers_.start(masks_of(plan));
@@ -40,12 +64,13 @@ void Runner::launch(const Plan& plan) {
     masks.wait();
     return launch_drawing(plan, batch);
   }
+  Stopwatch blocked(blocked_seconds_);
   backend_.plan(batch);
   Tensor logits;
-  StepKey key{static_cast<uint32_t>(batch.num_tokens()),
-              static_cast<uint32_t>(batch.num_sequences())};
-  backend_.run(key, [&](Ops& ops) { logits = model_.forward(ops, batch, cache_.layers()); });
-  auto rows = plan.num_rows > 0 ? backend_.to_host(logits) : std::span<const float>();
+  backend_.run(key_of(batch),
+               [&](Ops& ops) { logits = model_.forward(ops, batch, cache_.layers()); });
+  const auto rows = plan.num_rows > 0 ? backend_.to_host(logits) : std::span<const float>();
+  blocked.stop();
   masks.wait();
   outputs_.push_back(sample(plan, rows));
   last_tokens_.clear();
@@ -55,9 +80,7 @@ void Runner::launch(const Plan& plan) {
 void Runner::launch_drawing(const Plan& plan, Batch batch) {
   batch.draws = device_draws_.prepare(plan);
   backend_.plan(batch);
-  StepKey key{static_cast<uint32_t>(batch.num_tokens()),
-              static_cast<uint32_t>(batch.num_sequences())};
-  backend_.run(key, [&](Ops& ops) {
+  backend_.run(key_of(batch), [&](Ops& ops) {
     const Tensor logits = model_.forward(ops, batch, cache_.layers());
     if (!batch.draws.draws.empty()) ops.draw(logits, batch.draws);
   });
@@ -65,10 +88,17 @@ void Runner::launch_drawing(const Plan& plan, Batch batch) {
 }
 
 StepOutput Runner::collect() {
-  if (backend_.draws()) return device_draws_.collect(backend_);
+  if (backend_.draws()) {
+    Stopwatch blocked(blocked_seconds_);
+    return device_draws_.collect(backend_);
+  }
   StepOutput output = std::move(outputs_.front());
   outputs_.pop_front();
   return output;
+}
+
+double Runner::device_seconds() const {
+  return asynchronous_ ? backend_.busy_seconds() : blocked_seconds_;
 }
 
 void Runner::copy_blocks(const Plan& plan) {

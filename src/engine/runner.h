@@ -31,6 +31,11 @@ class Runner {
   // The results of the oldest launched plan that was not collected.
   StepOutput collect();
 
+  // Of all steps that have ended: how long the device worked, and how long the host stood still
+  // for it.
+  double device_seconds() const;
+  double blocked_seconds() const { return blocked_seconds_; }
+
  private:
   void copy_blocks(const Plan& plan);
   Batch prepare(const Plan& plan);
@@ -45,6 +50,8 @@ class Runner {
   Sampler sampler_;
   MaskWorkers mask_workers_;
   DeviceDraws device_draws_;
+  const bool asynchronous_;
+  double blocked_seconds_ = 0;
   // Where the host samples.
   std::deque<StepOutput> outputs_;    // not collected
   std::vector<int32_t> last_tokens_;  // that the last plan drew

@@ -150,6 +150,12 @@ def test_bench_reports_speed_latency_and_memory(matador, smollm2):
     for name in ["prefill_tokens_per_second", "decode_tokens_per_second", "ttft_p50_ms",
                  "ttft_p99_ms", "itl_p50_ms", "itl_p99_ms", "peak_memory_mib", "load_seconds"]:
         assert report[name] > 0, name
+    profile = json.loads(matador(
+        "bench", smollm2, "--num-prompts", 1, "--input-len", 20, "--output-len", 5, "--profile",
+        "--json").stdout)
+    assert profile["steps"] == 5
+    assert profile["step_ms"] >= profile["step_device_ms"] > 0
+    assert profile["step_host_ms"] > 0
     table = matador("bench", smollm2, "--num-prompts", 1, "--input-len", 4, "--output-len", 2)
     assert "decode_tokens_per_second" in table.stdout
 

@@ -11,6 +11,7 @@
 #include "backends/cuda/graph.h"
 #include "backends/cuda/kernels/kernels.h"
 #include "backends/cuda/memory.h"
+#include "backends/cuda/step_timer.h"
 #include "backends/cuda/upload.h"
 
 namespace matador {
@@ -56,6 +57,7 @@ class CudaBackend final : public Backend {
   void run(StepKey key, const Program& program) override;
   bool draws() const override { return true; }
   DrawResults take_draws() override { return ops_.drawn().take(); }
+  double busy_seconds() override { return timer_.seconds(); }
   std::span<const float> to_host(const Tensor& tensor) override;
 
  private:
@@ -67,6 +69,7 @@ class CudaBackend final : public Backend {
   bool graphs_enabled_;
   Device device_;
   Uploader uploader_;
+  StepTimer timer_;
   CudaOps ops_;
   std::map<GraphKey, StepGraph> graphs_;
   Draws draws_;  // of the planned batch
@@ -184,7 +187,9 @@ void CudaBackend::run_eagerly(const Program& program) {
 }
 
 void CudaBackend::run(StepKey, const Program& program) {
+  timer_.begin(device_.stream);
   run_or_replay(program);
+  timer_.end(device_.stream);
   if (!draws_.draws.empty()) ops_.drawn().send(draws_, device_.stream);
 }
 

@@ -233,12 +233,15 @@ __device__ void write_logprobs(const WeightedRow& raw, int32_t token, int32_t nu
 
 constexpr float kGreedyTemperature = 1e-5F;  // as on the host
 
-__device__ int32_t choose(const WeightedRow& raw, float* scratch, const TokenDraw& draw,
-                          const DrawArrays& arrays, Shared& shared) {
+// `token` is the likeliest before any edit.
+__device__ int32_t choose(const WeightedRow& raw, int32_t token, float* scratch,
+                          const TokenDraw& draw, const DrawArrays& arrays, Shared& shared) {
   const float* x = edited(raw.x, scratch, raw.size, draw, arrays);
-  const uint64_t best = best_below(x, raw.size, ~uint64_t{0}, nullptr, shared);
-  if (best == 0) return DrawResults::kNoneLeft;
-  const int32_t token = token_of(best);
+  if (x != raw.x) {
+    const uint64_t best = best_below(x, raw.size, ~uint64_t{0}, nullptr, shared);
+    if (best == 0) return DrawResults::kNoneLeft;
+    token = token_of(best);
+  }
   if (draw.temperature < kGreedyTemperature) return token;
   return sample({x, raw.size, x[token], __fdiv_rn(1.0F, draw.temperature)}, draw, shared);
 }
@@ -254,9 +257,10 @@ __global__ void __launch_bounds__(kSampleThreads)
   const uint64_t best = best_below(x, vocabulary, ~uint64_t{0}, &finite, shared);
   int32_t token = DrawResults::kNotFinite;
   if (finite && best != 0) {
-    const WeightedRow raw{x, vocabulary, x[token_of(best)], 1};
+    const int32_t likeliest = token_of(best);
+    const WeightedRow raw{x, vocabulary, x[likeliest], 1};
     token = draw.given;
-    if (token < 0) token = choose(raw, scratch.row(blockIdx.x), draw, arrays, shared);
+    if (token < 0) token = choose(raw, likeliest, scratch.row(blockIdx.x), draw, arrays, shared);
     if (token >= 0 && draw.num_top >= 0) {
       write_logprobs(raw, token, draw.num_top,
                      output.logprobs + int64_t{blockIdx.x} * DrawResults::kLogprobs, shared);

@@ -12,10 +12,12 @@ MATADOR := build/release/matador
 PYTHON := .venv/bin/python
 # The rooms where threads meet; what `make asan` and `make tsan` run.
 SANITIZED := engine server
+# The rooms that run on a GPU; `make test-cuda CUDA_ARCHITECTURES=90a` builds for one kind.
+CUDA_TESTED := backends models engine
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help run serve build test test-python asan tsan fuzz bench format lint check clean \
+.PHONY: help run serve build test test-python test-cuda asan tsan fuzz bench format lint check clean \
         bootstrap tools model
 
 help:  ## this list
@@ -41,6 +43,12 @@ test-python: build  ## the command line, the HTTP server with the openai client,
 	scripts/get-model.sh smollm2
 	-scripts/get-model.sh gemma3-270m
 	$(PYTHON) -m pytest tests/python
+
+test-cuda: bootstrap  ## the CUDA build's tests (what needs a GPU is skipped where there is none)
+	@[ -f build/cuda/build.ninja ] || cmake --preset cuda $(if $(CUDA_ARCHITECTURES),'-DMATADOR_CUDA_ARCHITECTURES=$(CUDA_ARCHITECTURES)')
+	cmake --build --preset cuda --target matador $(CUDA_TESTED:%=%_test)
+	@nvidia-smi -L 2>/dev/null || echo "test-cuda: no NVIDIA GPU here; tests of the GPU are skipped"
+	ctest --test-dir build/cuda --output-on-failure -R '^($(subst $() ,|,$(CUDA_TESTED)))$$'
 
 asan tsan: bootstrap  ## the engine's and the server's tests under sanitizers
 	@[ -f build/$@/build.ninja ] || cmake --preset $@

@@ -12,15 +12,19 @@ readonly wheels=(
   nvidia-cuda-runtime==13.0.96 nvidia-cuda-cccl==13.0.85
 )
 
+# Debian's own python3 has no pip; the tests' environment has.
+python=.venv/bin/python
+[ -x $python ] || python=python3
+
 wanted="${wheels[*]}"
 if [ "$(cat "$folder/.wheels" 2>/dev/null)" != "$wanted" ]; then
   echo "cuda-toolchain: fetching ${wheels[*]}" >&2
   rm -rf "$folder"
   mkdir -p "$folder"
-  python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+  $python -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
     --dest "$folder/wheels" "${wheels[@]}" >&2
   for wheel in "$folder"/wheels/*.whl; do
-    python3 -m zipfile -e "$wheel" "$folder/wheels"
+    $python -m zipfile -e "$wheel" "$folder/wheels"
   done
   mv "$folder"/wheels/nvidia/cu13/* "$folder"
   rm -rf "$folder/wheels"

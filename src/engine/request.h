@@ -85,11 +85,11 @@ class EventSink {
 struct Request {
   std::vector<int32_t> prompt;
   SamplingParams params;
-  int32_t n = 1;           // choices, sharing the prompt's blocks
-  int64_t priority = 0;    // lower runs first, as in vLLM
+  int32_t n = 1;         // choices, sharing the prompt's blocks
+  int64_t priority = 0;  // lower runs first, as in vLLM
   // Whose it is: among requests of equal priority, tenants get tokens by their weights.
   std::string tenant = {};
-  double weight = 1;  // > 0
+  double weight = 1;       // > 0
   std::string cache_salt;  // prefix blocks are shared only between equal salts
   // What each choice must look like; null: anything. A complete choice ends with `stop`, whatever
   // min_tokens and ignore_eos say.

@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly min_rust=85  # 1.85: edition 2024, which some of our crates are written in
+readonly min_rust=87  # 1.87: what llguidance asks for
 readonly build_packages=(
   ca-certificates ccache cmake curl g++ git libboost1.81-dev libcli11-dev libgmock-dev libgtest-dev
   libsqlite3-dev make ninja-build nlohmann-json3-dev prometheus-cpp-dev python3 python3-venv

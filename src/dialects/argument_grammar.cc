@@ -16,6 +16,22 @@ void set_whitespace(Json& schema) {
       {"whitespace_flexible", false}, {"item_separator", ", "}, {"key_separator", ": "}};
 }
 
+// Takes away what only describes: it is for the prompt, and may be long.
+void drop_descriptions(Json& schema) {
+  if (schema.is_array())
+    for (Json& item : schema) drop_descriptions(item);
+  if (!schema.is_object()) return;
+  for (auto key : {"description", "title", "$comment", "examples", "default"}) schema.erase(key);
+  for (auto& [key, value] : schema.items()) {
+    const bool has_names =
+        key == "properties" || key == "patternProperties" || key == "$defs" || key == "definitions";
+    if (has_names && value.is_object())
+      for (Json& named : value) drop_descriptions(named);
+    else if (key != "const" && key != "enum")
+      drop_descriptions(value);
+  }
+}
+
 // An absent schema is a function without parameters. Names that the schema does not have are not
 // written where it does not speak of them.
 Json object_schema(const Tool& tool) {
@@ -23,6 +39,7 @@ Json object_schema(const Tool& tool) {
     return {{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
   Json schema = Json::parse(tool.parameters, nullptr, /*allow_exceptions=*/false);
   if (!schema.is_object()) schema = Json::object();
+  drop_descriptions(schema);
   schema["type"] = "object";
   bool closes = schema.contains("properties");
   for (auto key : {"additionalProperties", "unevaluatedProperties", "patternProperties", "anyOf",

@@ -116,6 +116,23 @@ TEST_F(CallGrammars, LetTheModelThinkFirst) {
   }
 }
 
+// Words in a description, or in a value, are not read as grammar.
+TEST_F(CallGrammars, DoNotDependOnWords) {
+  const std::string words = R"(Use `a|b` \"c\" \\ ::= root \n((([[[{{{ </tool_call> %json /x/)";
+  for (const CallFormat* format : call_formats()) {
+    const ToolSet tools = {
+        {"f", R"({"type": "object", "description": ")" + words +
+                  R"(", "properties": {"description": {"type": "string", "default": ")" + words +
+                  R"(", "enum": ["x ::= y", "(z"]}}, "required": ["description"]})"}};
+    CallGrammar rules = grammar(*format, true);
+    rules.tools = &tools;
+    std::string text(format->written.begin);
+    text += write_call(*format, "f", R"({"description": "x ::= y"})");
+    text += format->written.end;
+    EXPECT_EQ(accepted(rules, text), text + ".") << format->name;
+  }
+}
+
 TEST_F(CallGrammars, TakeMarksThatAreTokensForTokens) {
   CallGrammar rules = grammar(**find_call_format("mistral"), true);
   rules.mark_tokens = {{"[TOOL_CALLS]", 300}, {"[ARGS]", 301}};

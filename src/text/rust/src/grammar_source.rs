@@ -23,7 +23,7 @@ pub enum Kind {
     Regex = 1,
     /// A JSON array of strings, of which the text is one.
     Choice = 2,
-    /// Lark as llguidance has it, or GBNF, which writes `::=`.
+    /// Lark as llguidance has it, or GBNF, whose rules are written `name ::= ...`.
     Grammar = 3,
     /// vLLM's structural tag, as JSON.
     StructuralTag = 4,
@@ -52,7 +52,7 @@ pub fn read(kind: Kind, source: &str) -> Result<TopLevelGrammar> {
         }
         Kind::Regex => Ok(TopLevelGrammar::from_regex(source)),
         Kind::Choice => choice(&serde_json::from_str(source)?),
-        Kind::Grammar if source.contains("::=") => {
+        Kind::Grammar if has_gbnf_rule(source) => {
             Ok(TopLevelGrammar::from_lark(gbnf::to_lark(source)?))
         }
         Kind::Grammar => Ok(TopLevelGrammar::from_lark(source.to_string())),
@@ -61,6 +61,15 @@ pub fn read(kind: Kind, source: &str) -> Result<TopLevelGrammar> {
             Ok(TopLevelGrammar::from_lark(lark))
         }
     }
+}
+
+/// A line begins with `name ::=`; within a line the sign may be text that a Lark grammar asks for.
+fn has_gbnf_rule(source: &str) -> bool {
+    let in_name = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    source.lines().any(|line| {
+        let named = line.trim_start().trim_start_matches(in_name);
+        named.len() < line.trim_start().len() && named.trim_start().starts_with("::=")
+    })
 }
 
 fn check_bounds(source: &str) -> Result<()> {

@@ -246,9 +246,10 @@ def wait_for_server(process):
     return line, address[0]
 
 
-def test_serve_prints_where_and_what_and_drains_on_sigterm(smollm2):
+def test_serve_prints_where_and_what_and_drains_on_sigterm(smollm2, tmp_path):
     process = subprocess.Popen(
-        [BINARY, "serve", smollm2, "--port", "0", "--served-model-name", "small", "tiny"],
+        [BINARY, "serve", smollm2, "--port", "0", "--data-dir", tmp_path,
+         "--served-model-name", "small", "tiny"],
         stdout=subprocess.PIPE, text=True)
     try:
         line, address = wait_for_server(process)
@@ -268,12 +269,14 @@ def test_serve_prints_where_and_what_and_drains_on_sigterm(smollm2):
         process.kill()
 
 
-def test_serve_says_that_its_port_is_taken(matador, smollm2):
-    first = subprocess.Popen([BINARY, "serve", "--model", smollm2, "--port", "0"],
+def test_serve_says_that_its_port_is_taken(matador, smollm2, tmp_path):
+    first = subprocess.Popen([BINARY, "serve", "--model", smollm2, "--port", "0",
+                              "--data-dir", tmp_path / "first"],
                              stdout=subprocess.PIPE, text=True)
     try:
         port = wait_for_server(first)[1].rsplit(":", 1)[1]
-        assert port in one_line_error(matador("serve", smollm2, "--port", port))
+        assert port in one_line_error(matador("serve", smollm2, "--port", port,
+                                              "--data-dir", tmp_path / "second"))
     finally:
         first.kill()
         first.wait()

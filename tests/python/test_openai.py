@@ -24,7 +24,7 @@ class Serve:
         self.log = log
         self.process = subprocess.Popen(
             [BINARY, "serve", MODEL, "--port", "0", "--served-model-name", NAME,
-             "--max-model-len", "2048", *arguments],
+             "--max-model-len", "2048", "--data-dir", log.parent / "data", *arguments],
             stdout=subprocess.PIPE, stderr=open(log, "w"), text=True)
         line = self.process.stdout.readline()
         assert "http://" in line, f"no address in {line!r}; {open(log).read()}"

@@ -75,6 +75,13 @@ struct Event {
   std::string error = {};   // FinishReason::error
 };
 
+inline Event finished_event(FinishReason reason, std::string error = "") {
+  Event event{.kind = Event::Kind::finished};
+  event.reason = reason;
+  event.error = std::move(error);
+  return event;
+}
+
 // Receives a request's events, in order, on the engine's thread. Must not block or throw.
 class EventSink {
  public:

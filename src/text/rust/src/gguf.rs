@@ -4,9 +4,10 @@ use ahash::AHashMap;
 use serde_json::{json, Value};
 use tokenizers::models::bpe::BPE;
 use tokenizers::models::wordpiece::WordPiece;
-use tokenizers::{AddedToken, DecoderWrapper, NormalizerWrapper, PreTokenizerWrapper, Tokenizer};
+use tokenizers::{AddedToken, DecoderWrapper, NormalizerWrapper, PreTokenizerWrapper};
 
 use crate::error::{Error, Result};
+use crate::model::Tokenizer;
 use crate::pretokenizers::{self, PreTokenizer, Spelling};
 use crate::spm::{self, bos_eos, part, Piece, PieceKind, SpmOptions};
 use crate::tokenizer::TextTokenizer;
@@ -202,7 +203,7 @@ fn byte_pairs(vocab: &Vocab, pieces: &[Piece]) -> Result<(Tokenizer, bool, bool)
     let model = builder
         .build()
         .map_err(|error| Error::invalid(format!("tokenizer.ggml.merges: {error}")))?;
-    let mut tokenizer = Tokenizer::new(model);
+    let mut tokenizer = Tokenizer::new(model.into());
     spell(&mut tokenizer, kind)?;
     add_tokens(&mut tokenizer, pieces)?;
     Ok((tokenizer, kind.add_bos, false))
@@ -299,7 +300,7 @@ fn word_pieces(vocab: &Vocab, pieces: &[Piece]) -> Result<Tokenizer> {
             && !bracketed(&piece.text)
             && piece.text.chars().any(|c| c.is_ascii_uppercase())
     });
-    let mut tokenizer = Tokenizer::new(model);
+    let mut tokenizer = Tokenizer::new(model.into());
     tokenizer.with_normalizer(Some(part::<NormalizerWrapper>(json!({
         "type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
         "strip_accents": null, "lowercase": !cased,

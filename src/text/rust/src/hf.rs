@@ -6,10 +6,11 @@ use std::path::Path;
 use serde::de::IgnoredAny;
 use serde::Deserialize;
 use serde_json::Value;
-use tokenizers::{AddedToken, Tokenizer};
+use tokenizers::AddedToken;
 
 use crate::charsmap;
 use crate::error::{Error, Kind, Result};
+use crate::model::Tokenizer;
 use crate::sentencepiece;
 use crate::spm::bos_eos;
 use crate::tokenizer::TextTokenizer;

@@ -14,6 +14,8 @@ mod grammar_source;
 mod hf;
 mod json_schema;
 mod messages;
+mod model;
+mod piece_merger;
 mod pretokenizers;
 mod sentencepiece;
 mod spm;

@@ -1,9 +1,8 @@
 //! tokenizer.model: SentencePiece's ModelProto (sentencepiece_model.proto), read without a protobuf
 //! library: a handful of fields is all there is to it.
 
-use tokenizers::Tokenizer;
-
 use crate::error::{Error, Result};
+use crate::model::Tokenizer;
 use crate::spm::{self, Piece, PieceKind, SpmOptions};
 
 /// A SentencePiece model with the tokens that it names.

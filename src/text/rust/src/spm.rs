@@ -1,18 +1,17 @@
 //! SentencePiece vocabularies (from tokenizer.model or GGUF) as `tokenizers` objects that encode as
 //! SentencePieceProcessor does. Kudo and Richardson 2018, arXiv:1808.06226.
 
-use ahash::{AHashMap, AHashSet};
 use serde_json::{json, Value};
-use tokenizers::models::bpe::BPE;
 use tokenizers::models::unigram::Unigram;
 use tokenizers::normalizers::Sequence;
 use tokenizers::{
-    AddedToken, DecoderWrapper, ModelWrapper, NormalizerWrapper, PostProcessorWrapper,
-    PreTokenizerWrapper, Tokenizer,
+    AddedToken, DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper,
 };
 
 use crate::charsmap;
 use crate::error::{Error, Result};
+use crate::model::{TextModel, Tokenizer};
+use crate::piece_merger::{MergeRule, PieceMerger};
 
 /// What a token is, with the numbers of sentencepiece_model.proto and of GGUF's token_type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +112,7 @@ pub fn bos_eos(bos: Option<(&str, u32)>, eos: Option<(&str, u32)>) -> Result<Pos
     }))
 }
 
-fn model(pieces: &[Piece], options: &SpmOptions) -> Result<ModelWrapper> {
+fn model(pieces: &[Piece], options: &SpmOptions) -> Result<TextModel> {
     if let Some(unknown) = options.unknown.filter(|id| *id as usize >= pieces.len()) {
         let size = pieces.len();
         return Err(Error::invalid(format!(
@@ -128,49 +127,32 @@ fn model(pieces: &[Piece], options: &SpmOptions) -> Result<ModelWrapper> {
         let unknown = options.unknown.map(|id| id as usize);
         return Ok(Unigram::from(vocab, unknown, options.byte_fallback)?.into());
     }
-    let vocab: AHashMap<String, u32> = pieces
-        .iter()
-        .enumerate()
-        .map(|(id, piece)| (piece.text.clone(), id as u32))
-        .collect();
     let has_user_defined = pieces
         .iter()
         .any(|piece| piece.kind == PieceKind::UserDefined);
-    let mut builder = BPE::builder()
-        .vocab_and_merges(vocab, merges(pieces, options))
-        .fuse_unk(true)
-        .byte_fallback(options.byte_fallback)
-        .ignore_merges(has_user_defined && !options.user_defined_in_raw_text);
-    if let Some(unknown) = options.unknown {
-        builder = builder.unk_token(pieces[unknown as usize].text.clone());
-    }
-    Ok(builder.build()?.into())
+    let rules = pieces
+        .iter()
+        .map(|piece| (piece.text.as_str().into(), rule(piece, options)));
+    let mut merger = PieceMerger::new(rules);
+    merger.unknown = options.unknown;
+    merger.byte_fallback = options.byte_fallback;
+    merger.whole_pieces = has_user_defined && !options.user_defined_in_raw_text;
+    Ok(TextModel::Pieces(merger))
 }
 
-/// SentencePiece merges the pair whose result has the best score; a merge list says the same when it
-/// is ordered by the score of the result (ties by id).
-fn merges(pieces: &[Piece], options: &SpmOptions) -> Vec<(String, String)> {
-    // Each piece is cut at every place, so a file must not be able to hold one without end.
+fn rule(piece: &Piece, options: &SpmOptions) -> MergeRule {
+    // Texts are compared with pieces as they grow, so a file must not be able to hold one without end.
     const LONGEST: usize = 1024;
-    let mergeable = |piece: &Piece| match piece.kind {
+    let mergeable = match piece.kind {
         _ if piece.text.len() > LONGEST => false,
         PieceKind::Normal => true,
         PieceKind::UserDefined | PieceKind::Unused => options.user_defined_in_raw_text,
         PieceKind::Unknown | PieceKind::Control | PieceKind::Byte => false,
     };
-    let mut order: Vec<&Piece> = pieces.iter().filter(|piece| mergeable(piece)).collect();
-    order.sort_by(|a, b| b.score.total_cmp(&a.score));
-    let known: AHashSet<&str> = order.iter().map(|piece| piece.text.as_str()).collect();
-    let mut merges = Vec::new();
-    for piece in order {
-        for (split, _) in piece.text.char_indices().skip(1) {
-            let (left, right) = piece.text.split_at(split);
-            if known.contains(left) && known.contains(right) {
-                merges.push((left.to_string(), right.to_string()));
-            }
-        }
+    MergeRule {
+        score: piece.score,
+        mergeable,
     }
-    merges
 }
 
 fn added_token(piece: &Piece, options: &SpmOptions) -> Option<AddedToken> {

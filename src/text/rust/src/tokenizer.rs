@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use tokenizers::{
-    AddedVocabulary, Encoding, Model, OffsetReferential, OffsetType, PreTokenizer, Token, Tokenizer,
+    AddedVocabulary, Encoding, Model, OffsetReferential, OffsetType, PreTokenizer, Token,
 };
 
 use crate::decode::Pipeline;
 use crate::error::{Error, Result};
+use crate::model::Tokenizer;
 
 /// Ids beyond this are refused: tables are indexed by id, and a file may name any.
 const MAX_ID: u32 = 1 << 24;
@@ -51,15 +52,7 @@ impl TextTokenizer {
     pub fn new(mut hf: Tokenizer, bos: Option<u32>, eos: Vec<u32>) -> Result<Self> {
         hf.with_truncation(None)?;
         hf.with_padding(None);
-        let size = match hf.get_vocab(true).into_values().max() {
-            None => return Err(Error::invalid("the vocabulary has no tokens")),
-            Some(id) if id >= MAX_ID => {
-                return Err(Error::invalid(format!(
-                    "token id {id}: at most {MAX_ID} are supported"
-                )))
-            }
-            Some(id) => id + 1,
-        };
+        let size = size(&hf)?;
         let pipeline = Pipeline::new(hf.get_decoder());
         let mut plain = hf.get_added_vocabulary().clone();
         plain.set_encode_special_tokens(true);
@@ -157,6 +150,19 @@ impl TextTokenizer {
 
     pub fn token_id(&self, token: &str) -> Option<u32> {
         self.hf.token_to_id(token)
+    }
+}
+
+/// One more than the highest id.
+fn size(hf: &Tokenizer) -> Result<u32> {
+    let added = hf.get_added_vocabulary().get_added_tokens_decoder().keys();
+    let last = hf.get_model().last_id().max(added.max().copied());
+    match last {
+        None => Err(Error::invalid("the vocabulary has no tokens")),
+        Some(id) if id >= MAX_ID => Err(Error::invalid(format!(
+            "token id {id}: at most {MAX_ID} are supported"
+        ))),
+        Some(id) => Ok(id + 1),
     }
 }
 

@@ -36,10 +36,10 @@ Isa checked(std::optional<Isa> wanted) {
 }
 
 // Pages of a mapped file that were read and will hardly be read again.
-void give_back(const std::byte* data, size_t size) {
+void give_back(const std::byte* first, const std::byte* last) {
   const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t begin = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + size) / page * page;
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(first) + page - 1) / page * page;
+  const uintptr_t end = reinterpret_cast<uintptr_t>(last) / page * page;
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
@@ -102,9 +102,10 @@ class CpuBackend final : public Backend {
     }
     const std::optional<cpu::StripKind> kind = cpu::strip_kind_of(*host.format);
     if (kind && (!cpu::is_quantised(*kind) || host.precision == Precision::fast)) {
-      loaded->packed = cpu::pack(*kind, weight, threads_);
-      if (host.mapped)
-        give_back(host.data, static_cast<size_t>(host.count * weight.matrix_bytes()));
+      loaded->packed =
+          cpu::pack(*kind, weight, threads_, [&](const std::byte* begin, const std::byte* end) {
+            if (host.mapped) give_back(begin, end);
+          });
     }
     weight.packed = std::move(loaded);
     return weight;

@@ -9,6 +9,8 @@
 namespace matador::cpu {
 namespace {
 
+constexpr int64_t kStretchBytes = 16 << 20;  // packed before their source is given back
+
 // Packs one strip: `rows` of its rows exist, `row_bytes` apart.
 using PackStrip = void (*)(const std::byte* data, int64_t row_bytes, int rows, int64_t cols,
                            std::byte* strip);
@@ -34,23 +36,32 @@ void pack_pairs(const std::byte* data, int64_t row_bytes, int rows, int64_t cols
   }
 }
 
-// Where column i of row `row` lies among 64-byte vectors of four columns a lane.
-constexpr int lane_byte(int i, int row) { return i / 4 * 64 + row * 4 + i % 4; }
-
-void put_nibbles(const uint8_t* levels, int row, std::byte* out) {
-  for (int i = 0; i < 16; ++i) {
-    out[lane_byte(i, row)] = std::byte((levels[i] & 15) | ((levels[i + 16] & 15) << 4));
+// kCount bytes of row `row`, four a vector.
+template <int kCount>
+void put_bytes(const void* bytes, int row, std::byte* out) {
+  for (int i = 0; i < kCount; i += 4) {
+    std::memcpy(out + i * 16 + row * 4, static_cast<const std::byte*>(bytes) + i, 4);
   }
 }
 
-// `bits` high bits (1 or 2) of 32 levels.
-void put_high_bits(const uint8_t* levels, int bits, int row, std::byte* out) {
-  const int vectors = 8 / bits;  // that share one high vector
+void put_nibbles(const uint8_t* levels, int row, std::byte* out) {
+  uint8_t pairs[16];
+  for (int i = 0; i < 16; ++i) {
+    pairs[i] = static_cast<uint8_t>((levels[i] & 15) | (levels[i + 16] << 4));
+  }
+  put_bytes<16>(pairs, row, out);
+}
+
+// kBits high bits (1 or 2) of 32 levels.
+template <int kBits>
+void put_high_bits(const uint8_t* levels, int row, std::byte* out) {
+  uint8_t high[4 * kBits] = {};
   for (int i = 0; i < 32; ++i) {
     const int vector = i / 4;
-    std::byte& byte = out[vector / vectors * 64 + row * 4 + i % 4];
-    byte |= std::byte((levels[i] >> 4) << (vector % vectors * bits));
+    high[vector * kBits / 8 * 4 + i % 4] |=
+        static_cast<uint8_t>((levels[i] >> 4) << (vector * kBits % 8));
   }
+  put_bytes<4 * kBits>(high, row, out);
 }
 
 void put_half(Half half, int row, std::byte* out) { std::memcpy(out + 2 * row, &half, 2); }
@@ -59,18 +70,14 @@ void put_half(Half half, int row, std::byte* out) { std::memcpy(out + 2 * row, &
 void put(const quant::Q4_0::Block& block, int row, std::byte* out) {
   constexpr StripLayout kLayout = kLayoutQ4_0;
   put_half(block.scale, row, out + kLayout.scale);
-  for (int i = 0; i < 16; ++i) {
-    out[kLayout.levels + lane_byte(i, row)] = std::byte(block.nibbles[i]);
-  }
+  put_bytes<16>(block.nibbles, row, out + kLayout.levels);
 }
 
 void put(const quant::Q4_1::Block& block, int row, std::byte* out) {
   constexpr StripLayout kLayout = kLayoutQ4_1;
   put_half(block.scale, row, out + kLayout.scale);
   put_half(block.minimum, row, out + kLayout.minimum);
-  for (int i = 0; i < 16; ++i) {
-    out[kLayout.levels + lane_byte(i, row)] = std::byte(block.nibbles[i]);
-  }
+  put_bytes<16>(block.nibbles, row, out + kLayout.levels);
 }
 
 // The 32 levels of a 5-bit block, whose nibbles and fifth bits lie as in Q5_0 and Q5_1.
@@ -83,7 +90,7 @@ void put_five_bits(const Block& block, int row, const StripLayout& layout, std::
     levels[i] = static_cast<uint8_t>(nibble | (fifth << 4));
   }
   put_nibbles(levels, row, out + layout.levels);
-  put_high_bits(levels, 1, row, out + layout.high);
+  put_high_bits<1>(levels, row, out + layout.high);
 }
 
 void put(const quant::Q5_0::Block& block, int row, std::byte* out) {
@@ -100,9 +107,7 @@ void put(const quant::Q5_1::Block& block, int row, std::byte* out) {
 void put(const quant::Q8_0::Block& block, int row, std::byte* out) {
   constexpr StripLayout kLayout = kLayoutQ8_0;
   put_half(block.scale, row, out + kLayout.scale);
-  for (int i = 0; i < 32; ++i) {
-    out[kLayout.levels + lane_byte(i, row)] = std::byte(block.levels[i]);
-  }
+  put_bytes<32>(block.levels, row, out + kLayout.levels);
 }
 
 void put(const quant::Q4_K::Block& block, int row, std::byte* out) {
@@ -136,7 +141,7 @@ void put(const quant::Q5_K::Block& block, int row, std::byte* out) {
       levels[i] = static_cast<uint8_t>(nibble | (fifth << 4));
     }
     put_nibbles(levels, row, at + kLayout.levels);
-    put_high_bits(levels, 1, row, at + kLayout.high);
+    put_high_bits<1>(levels, row, at + kLayout.high);
   }
 }
 
@@ -154,7 +159,7 @@ void put(const quant::Q6_K::Block& block, int row, std::byte* out) {
       levels[i] = static_cast<uint8_t>((low & 15) | ((high & 3) << 4));
     }
     put_nibbles(levels, row, at + kLayout.levels);
-    put_high_bits(levels, 2, row, at + kLayout.high);
+    put_high_bits<2>(levels, row, at + kLayout.high);
   }
 }
 
@@ -211,7 +216,7 @@ std::optional<StripKind> strip_kind_of(const Format& format) {
   return std::nullopt;
 }
 
-PackedMatrix pack(StripKind kind, const Weight& weight, ThreadPool& threads) {
+PackedMatrix pack(StripKind kind, const Weight& weight, ThreadPool& threads, const Packed& packed) {
   const Packing& packing = *std::find_if(std::begin(kPackings), std::end(kPackings),
                                          [&](const Packing& p) { return p.kind == kind; });
   const int64_t cols = weight.cols;
@@ -221,15 +226,26 @@ PackedMatrix pack(StripKind kind, const Weight& weight, ThreadPool& threads) {
   matrix.strip_bytes = (cols + packing.values - 1) / packing.values * packing.block_bytes;
   const int64_t strips = weight.count * matrix.strips;
   matrix.bytes = AlignedBytes(static_cast<size_t>(strips * matrix.strip_bytes));
-  const ThreadPool::Awake awake(threads);
-  threads.run(strips, [&](int64_t index, int) {
+  // The rows of a strip, counted over all matrices.
+  auto first_row = [&](int64_t strip) {
+    return strip / matrix.strips * weight.rows + strip % matrix.strips * kStripRows;
+  };
+  auto pack_strip = [&](int64_t index) {
     std::byte* strip = matrix.bytes.data() + index * matrix.strip_bytes;
+    const int64_t left = weight.rows - index % matrix.strips * kStripRows;
+    const int rows = static_cast<int>(std::min<int64_t>(kStripRows, left));
     std::memset(strip, 0, static_cast<size_t>(matrix.strip_bytes));
-    const int64_t first = index % matrix.strips * kStripRows;
-    const int64_t row = index / matrix.strips * weight.rows + first;
-    packing.pack(weight.data + row * weight.row_bytes(), weight.row_bytes(),
-                 static_cast<int>(std::min<int64_t>(kStripRows, weight.rows - first)), cols, strip);
-  });
+    packing.pack(weight.data + first_row(index) * weight.row_bytes(), weight.row_bytes(), rows,
+                 cols, strip);
+  };
+  const ThreadPool::Awake awake(threads);
+  const int64_t stretch = std::max<int64_t>(1, kStretchBytes / matrix.strip_bytes);
+  for (int64_t begin = 0; begin < strips; begin += stretch) {
+    const int64_t end = std::min(strips, begin + stretch);
+    threads.run(end - begin, [&](int64_t index, int) { pack_strip(begin + index); });
+    packed(weight.data + first_row(begin) * weight.row_bytes(),
+           weight.data + first_row(end) * weight.row_bytes());
+  }
   return matrix;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "backends/cpu/arena.h"
@@ -27,7 +28,10 @@ struct PackedMatrix {
 // The kind that stores `format`, where there is one.
 std::optional<StripKind> strip_kind_of(const Format& format);
 
+// Told of each stretch of the weight's data that has been packed.
+using Packed = std::function<void(const std::byte* begin, const std::byte* end)>;
+
 // `kind` is that of the weight's format; its data need not be aligned.
-PackedMatrix pack(StripKind kind, const Weight& weight, ThreadPool& threads);
+PackedMatrix pack(StripKind kind, const Weight& weight, ThreadPool& threads, const Packed& packed);
 
 }  // namespace matador::cpu

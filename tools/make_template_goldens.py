@@ -17,7 +17,7 @@ from transformers.utils import chat_template_utils
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests/data/text/templates"
 NOW = 1796083200  # 2026-12-01 00:00:00 UTC
 TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
-# These read content as a list of parts; the others get its text, joined by newlines.
+# These read content as a list of parts; the others get its text, joined without a gap.
 TAKES_PARTS = {
     "gemma3": {"system", "user", "assistant"}, "mistral_parts": {"system", "user", "assistant"},
     "glm4": {"system", "user", "assistant", "tool"}, "parts_only": {"system", "user", "assistant", "tool"},
@@ -111,7 +111,7 @@ def adapted(messages, template):
         message = {key: value for key, value in message.items() if value is not None}
         content = message.get("content")
         if isinstance(content, list) and message["role"] not in takes:
-            message["content"] = "\n".join(part["text"] for part in content)
+            message["content"] = "".join(part["text"] for part in content)
         if isinstance(content, str) and template in ONLY_PARTS and message["role"] in takes:
             message["content"] = [text_part(content)]
         result.append(message)

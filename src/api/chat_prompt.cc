@@ -24,15 +24,11 @@ void check_role(FieldReader& in, const std::string& role, const ControlTokens& c
     in.fail("role", "must be system, developer, user, assistant or tool, found \"" + role + "\"");
 }
 
-// Text parts follow one another without a gap, whether or not the template knows of parts.
-Json read_parts(FieldReader& in, const Json& parts) {
-  std::string joined;
+void check_parts(FieldReader& in, const Json& parts) {
   for (size_t i = 0; i < parts.size(); ++i) {
     std::string path = in.path_of("content") + "[" + std::to_string(i) + "]";
-    if (!parts[i].is_object()) {
-      in.fail(field_error(path, "must be an object, found " + describe_json(parts[i])));
-      break;
-    }
+    if (!parts[i].is_object())
+      return in.fail(field_error(path, "must be an object, found " + describe_json(parts[i])));
     FieldReader part(parts[i], path);
     std::string type = part.text("type").value_or("");
     if (!part.error() && type != "text")
@@ -40,16 +36,10 @@ Json read_parts(FieldReader& in, const Json& parts) {
           "type",
           "must be \"text\", the only kind of content that is supported, found \"" + type + "\"",
           "unsupported_content");
-    auto text = part.text("text");
-    if (!part.error() && !text) part.fail("text", "is required");
+    if (!part.error() && !part.text("text")) part.fail("text", "is required");
     part.refuse_unknown();
-    if (part.error()) {
-      in.fail(*part.error());
-      break;
-    }
-    joined += *text;
+    if (part.error()) return in.fail(*part.error());
   }
-  return Json::array({{{"type", "text"}, {"text", std::move(joined)}}});
 }
 
 // Templates get text: null would break those that slice or join it.
@@ -60,8 +50,9 @@ Json read_content(FieldReader& in, const std::string& role) {
     if (role != "assistant") in.fail("content", "is required");
     return "";
   }
-  if (content->is_array()) return read_parts(in, *content);
-  if (!content->is_string())
+  if (content->is_array())
+    check_parts(in, *content);
+  else if (!content->is_string())
     in.fail("content", "must be a string or an array of parts, found " + describe_json(*content));
   return *content;
 }

@@ -161,6 +161,7 @@ fn adapt_content(content: &mut Value, habit: Content) -> Result<()> {
     Ok(())
 }
 
+/// Text parts follow one another without a gap.
 fn join_parts(parts: &[Value]) -> Result<String> {
     let mut texts = Vec::with_capacity(parts.len());
     for (at, part) in parts.iter().enumerate() {
@@ -177,7 +178,7 @@ fn join_parts(parts: &[Value]) -> Result<String> {
             ))
         })?);
     }
-    Ok(texts.join("\n"))
+    Ok(texts.concat())
 }
 
 /// The API writes arguments as JSON text.

@@ -24,7 +24,7 @@ Status read_default(const Config& config, const char* key, std::pair<double, dou
 Result<SamplingParams> read_defaults(const Config& config) {
   SamplingParams p;
   constexpr float kTiny = std::numeric_limits<float>::min();
-  for (Status status :
+  for (const Status& status :
        {read_default(config, "temperature", {0, 100}, p.temperature),
         read_default(config, "top_p", {0, 1}, p.top_p),
         read_default(config, "min_p", {0, 1}, p.min_p),

@@ -105,13 +105,13 @@ class JsonCallReader final : public CallReader {
     text_ = c;
   }
 
-  void keep_value(std::string text) {
+  void keep_value(const std::string& text) {
     const bool is_name = key_ == "name" || key_ == "tool_name" || key_ == "function";
     if (is_name && !name_) {
       name_ = unquote_json(text);
     } else if (is_arguments() && !arguments_) {
       const std::string inner = unquote_json(text);
-      arguments_ = is_json(inner) ? inner : std::move(text);
+      arguments_ = is_json(inner) ? inner : text;
       if (arguments_ == "null" || arguments_ == "\"\"") arguments_ = "{}";
     }
   }

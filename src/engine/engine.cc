@@ -28,7 +28,7 @@ constexpr int32_t kLogitsInARow = 16 << 20;  // of prompt logprobs in one step: 
 Error unavailable(std::string why) { return {ErrorCode::unavailable, std::move(why)}; }
 
 Status check_options(const EngineOptions& options) {
-  auto positive = [](std::string field, int32_t value) -> Status {
+  auto positive = [](const std::string& field, int32_t value) -> Status {
     if (value > 0) return {};
     return invalid_argument(field + ": must be at least 1, not " + std::to_string(value));
   };

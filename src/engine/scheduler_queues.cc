@@ -38,7 +38,7 @@ void Scheduler::preempt(Sequence& sequence) {
 // Gives back the prompts kept for choices that are not admitted yet; false if there were none.
 bool Scheduler::release_prompts() {
   for (SequenceGroup* group : holding_) blocks_.release(group->prompt_table);
-  return std::exchange(holding_, {}).size() > 0;
+  return !std::exchange(holding_, {}).empty();
 }
 
 void Scheduler::release_prompt_if_unneeded(SequenceGroup& group) {

@@ -75,7 +75,7 @@ HostWeight StoredRole::load(Precision precision) const {
 }
 
 std::vector<float> StoredRole::load_bias() const {
-  const std::vector<float> all = decode_all(biases);
+  std::vector<float> all = decode_all(biases);
   if (role.kind == Role::Kind::vector || all.empty()) return all;
   std::vector<float> result;
   for (int32_t i = 0; i < role.count; ++i) {

@@ -148,14 +148,14 @@ void BatchSession::launch(Line line) {
   request.method = "POST";
   request.path = endpoint_;
   request.body = line.body;
-  auto answered = [this](const std::shared_ptr<LineExchange>& exchange, HttpResponse response) {
-    on_answer(exchange, std::move(response));
-  };
+  auto answered = [this](const std::shared_ptr<LineExchange>& exchange,
+                         const HttpResponse& response) { on_answer(exchange, response); };
   running_.push_back(std::make_shared<LineExchange>(queue_, std::move(line), std::move(answered)));
   perform_(std::move(request), running_.back());
 }
 
-void BatchSession::on_answer(const std::shared_ptr<LineExchange>& exchange, HttpResponse response) {
+void BatchSession::on_answer(const std::shared_ptr<LineExchange>& exchange,
+                             const HttpResponse& response) {
   std::erase(running_, exchange);
   if (is_busy(response.status))
     again_.push_back(std::move(exchange->line));

@@ -44,7 +44,7 @@ class BatchSession {
 
   bool launch_next(const Work& work);
   void launch(Line line);
-  void on_answer(const std::shared_ptr<LineExchange>& exchange, HttpResponse response);
+  void on_answer(const std::shared_ptr<LineExchange>& exchange, const HttpResponse& response);
   void give_up();
 
   const Perform perform_;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// NOLINTBEGIN(modernize-use-using): C has no `using`.
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -134,3 +135,4 @@ bool mtext_grammar_state_finished(const MtextGrammarState* state);
 #ifdef __cplusplus
 }
 #endif
+// NOLINTEND(modernize-use-using)

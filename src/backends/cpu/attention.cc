@@ -115,7 +115,7 @@ class Attention {
   void run_split() {
     int64_t spans = 0;
     for (const Piece& piece : pieces_) {
-      for (int32_t i = 0; i < piece.spans(); ++i) owners_.push_back({&piece, i});
+      for (int32_t i = 0; i < piece.spans(); ++i) owners_.emplace_back(&piece, i);
       spans += piece.spans();
     }
     float* partials = allocate(partial_floats() * spans * kv_.num_kv_heads);

@@ -174,7 +174,7 @@ void CpuOps::release_except(std::span<const Tensor> live) {
   for (const Tensor& tensor : live) {
     const int64_t elements = (tensor.rows - 1) * tensor.stride + tensor.cols;
     if (tensor.rows > 0) {
-      live_.push_back({tensor.data, static_cast<size_t>(elements) * size_of(tensor.dtype)});
+      live_.emplace_back(tensor.data, static_cast<size_t>(elements) * size_of(tensor.dtype));
     }
   }
   arena_.keep(live_);

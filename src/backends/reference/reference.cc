@@ -1,6 +1,7 @@
 #include "backends/reference/reference.h"
 
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "backends/reference/reference_ops.h"
@@ -10,12 +11,14 @@ namespace {
 
 class ReferenceBuffer final : public Buffer {
  public:
-  explicit ReferenceBuffer(size_t bytes) : bytes_(bytes) {}
-  void* data() const override { return const_cast<std::byte*>(bytes_.data()); }
-  size_t size() const override { return bytes_.size(); }
+  explicit ReferenceBuffer(size_t size)
+      : size_(size), bytes_(std::make_unique<std::byte[]>(size)) {}
+  void* data() const override { return bytes_.get(); }
+  size_t size() const override { return size_; }
 
  private:
-  std::vector<std::byte> bytes_;
+  size_t size_;
+  std::unique_ptr<std::byte[]> bytes_;
 };
 
 class ReferenceBackend final : public Backend {

@@ -50,8 +50,8 @@ struct Context {
   int32_t sequence;
 
   std::vector<float> read(int32_t position, int32_t part, int32_t head) const {
-    const int32_t block = batch.block_tables[static_cast<size_t>(
-        sequence * batch.block_table_stride + position / kv.block_size)];
+    const int64_t entry = int64_t{sequence} * batch.block_table_stride + position / kv.block_size;
+    const int32_t block = batch.block_tables[static_cast<size_t>(entry)];
     const int64_t slot = int64_t{block} * kv.block_size + position % kv.block_size;
     const int32_t width = part == 0 ? kv.head_dim : kv.value_dim();
     std::vector<float> values(static_cast<size_t>(width));

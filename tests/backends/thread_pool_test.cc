@@ -8,8 +8,25 @@
 #include <thread>
 #include <vector>
 
+#include "backends/cpu/claims.h"
+
 namespace matador::cpu {
 namespace {
+
+// A worker that is put aside in a loop comes back while the next one, a longer one, is set up.
+TEST(Claims, ALateThreadClaimsNothingOfTheNextLoop) {
+  Claims claims;
+  claims.prepare(2);
+  const uint32_t loop = claims.open();
+  EXPECT_EQ(claims.claim(loop), 0U);
+  EXPECT_EQ(claims.claim(loop), 1U);
+  EXPECT_EQ(claims.claim(loop), std::nullopt);
+  claims.prepare(64);
+  EXPECT_EQ(claims.claim(loop), std::nullopt);
+  const uint32_t next = claims.open();
+  EXPECT_EQ(claims.claim(loop), std::nullopt);
+  EXPECT_EQ(claims.claim(next), 0U);
+}
 
 // More threads than cores, and short loops before long ones: a worker that is put aside while a
 // short loop ends comes back in the long one that follows.

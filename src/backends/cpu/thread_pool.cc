@@ -25,8 +25,6 @@ class Spin {
   int count_ = 0;
 };
 
-uint32_t loop_of(uint64_t ticket) { return static_cast<uint32_t>(ticket >> 32); }
-
 }  // namespace
 
 ThreadPool::ThreadPool(int threads) {
@@ -56,32 +54,19 @@ void ThreadPool::begin() {
 void ThreadPool::end() { awake_.store(false, std::memory_order_relaxed); }
 
 void ThreadPool::share(uint32_t items, const void* context, Call call) {
-  // Closes the last loop first: a worker still in it that reads the new count must not claim an
-  // item under the old number.
-  const uint32_t last = loop_of(ticket_.load(std::memory_order_relaxed));
-  ticket_.store(uint64_t{last} << 32 | UINT32_MAX, std::memory_order_relaxed);
-  items_.store(items, std::memory_order_release);
+  claims_.prepare(items);
   context_.store(context, std::memory_order_relaxed);
   call_.store(call, std::memory_order_relaxed);
   finished_.store(0, std::memory_order_relaxed);
-  const uint32_t loop = last + 1;
-  ticket_.store(uint64_t{loop} << 32, std::memory_order_release);
-  work(loop, 0);
+  work(claims_.open(), 0);
   Spin spin;
   while (finished_.load(std::memory_order_acquire) < items) spin.once();
 }
 
 void ThreadPool::work(uint32_t loop, int thread) {
-  for (;;) {
-    uint64_t ticket = ticket_.load(std::memory_order_acquire);
-    const uint32_t items = items_.load(std::memory_order_acquire);
-    const void* context = context_.load(std::memory_order_relaxed);
+  while (const std::optional<uint32_t> item = claims_.claim(loop)) {
     const Call call = call_.load(std::memory_order_relaxed);
-    do {
-      if (loop_of(ticket) != loop || static_cast<uint32_t>(ticket) >= items) return;
-    } while (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel,
-                                            std::memory_order_acquire));
-    call(context, static_cast<uint32_t>(ticket), thread);
+    call(context_.load(std::memory_order_relaxed), *item, thread);
     finished_.fetch_add(1, std::memory_order_release);
   }
 }
@@ -90,7 +75,7 @@ void ThreadPool::serve(int thread) {
   uint32_t seen = 0;
   Spin spin;
   for (;;) {
-    const uint32_t loop = loop_of(ticket_.load(std::memory_order_acquire));
+    const uint32_t loop = claims_.loop();
     if (loop != seen) {
       work(loop, thread);
       seen = loop;

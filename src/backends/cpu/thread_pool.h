@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "backends/cpu/claims.h"
+
 namespace matador::cpu {
 
 class ThreadPool {
@@ -58,10 +60,8 @@ class ThreadPool {
   void work(uint32_t loop, int thread);
   void serve(int thread);
 
-  // The loop's number above, its next item below. A claim succeeds only while its loop has items
-  // left, so until then nobody writes the three fields that describe the loop.
-  alignas(64) std::atomic<uint64_t> ticket_{0};
-  std::atomic<uint32_t> items_{0};
+  // Who holds an item keeps its loop from ending, so until then nobody writes the two fields below.
+  Claims claims_;
   std::atomic<const void*> context_{nullptr};
   std::atomic<Call> call_{nullptr};
   alignas(64) std::atomic<uint32_t> finished_{0};
